@@ -30,6 +30,7 @@ export const executorConfig = defineConfig(
     'EGRESS_ALLOW',
     'EGRESS_PROXY',
     'EGRESS_PROXY_RESOLVES',
+    'EGRESS_TRACE_CONTEXT',
     'EGRESS_CA_FILE',
     // The address where this installation listens, and from which files are downloaded. The executor
     // never sends calls to it, because a call could come back to the gateway.

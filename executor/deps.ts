@@ -68,6 +68,8 @@ export interface Deps extends ConnectionDeps {
   readonly requestsPerHour: number;
   /** The components that own the actions of the service `platform`. */
   readonly owners: Owners;
+  /** Whether calls to services carry their trace context: the setting EGRESS_TRACE_CONTEXT. */
+  readonly sendsTraceContext: boolean;
   /** The address of the gateway, from which files are downloaded. */
   readonly baseUrl: string;
   readonly slots: Slots;

@@ -165,6 +165,7 @@ function limitsOf(config: ExecutorConfig, db: Database) {
       levels,
       component: 'executor',
     }),
+    sendsTraceContext: config.EGRESS_TRACE_CONTEXT === 'on',
     bodyBytesMax: config.CAP_SENT_BODY_BYTES,
     inlineBytesMax: config.CAP_RESPONSE_INLINE_BYTES,
     storedBytesMax: config.CAP_RESPONSE_STORED_BYTES,

@@ -322,6 +322,7 @@ describe('a dispatch whose executor died', () => {
           inlineBytesMax: 1_000,
           owners: {} as never,
           baseUrl,
+          sendsTraceContext: false,
         },
         sending,
         () => lease.requireAlive(),

@@ -9,6 +9,7 @@ import { executor } from '#contracts/bus/executor';
 import type { Call, CallOptions } from '#contracts/call';
 import { clientGoneSubject } from '#contracts/events';
 import type { Event } from '#contracts/events';
+import { attributesOf, collectSpans } from '../../test/support/collector.ts';
 import { canary, context, createWorld, options, testDeadline } from '../world.testing.ts';
 import type { World } from '../world.testing.ts';
 
@@ -52,6 +53,50 @@ async function findStreamedEvent(auditId: string): Promise<Event | undefined> {
   }
   return found;
 }
+
+describe('a traced call', () => {
+  const secretPath = 'nothing-for-spans';
+  const sendTo = async (place: World) => {
+    const call = place.actionCall('get', { id: secretPath });
+    await place.gateway.execute(
+      { permit: place.permitOf(call), call, options, context },
+      testDeadline(),
+    );
+    return place.upstream.hits.at(-1)?.headers ?? {};
+  };
+  const traceHeadersOf = (headers: object) =>
+    Object.keys(headers).filter((name) => /trace|baggage|^b3$|request-id/.test(name));
+
+  test('tells the upstream nothing of its trace', async () => {
+    let headers = {};
+    const spans = await collectSpans(async () => {
+      headers = await sendTo(world);
+    });
+
+    expect(traceHeadersOf(headers)).toEqual([]);
+    const sent = spans.find(({ name, kind }) => name === 'GET' && kind === 3);
+    const [host, port] = world.upstream.host.split(':');
+    expect(attributesOf(sent!)).toEqual({
+      'http.request.method': 'GET',
+      'http.response.status_code': 200,
+      'server.address': host,
+      'server.port': Number(port),
+    });
+    expect(JSON.stringify(spans)).not.toContain(secretPath);
+  });
+
+  test('is continued by the upstream with EGRESS_TRACE_CONTEXT=on', async () => {
+    await using other = await createWorld({ variables: { EGRESS_TRACE_CONTEXT: 'on' } });
+    let headers: Record<string, unknown> = {};
+    const spans = await collectSpans(async () => {
+      headers = await sendTo(other);
+    });
+
+    expect(traceHeadersOf(headers)).toEqual(['traceparent']);
+    const [, traceId, spanId] = String(headers['traceparent']).split('-');
+    expect(spans.map((span) => [span.traceId, span.spanId])).toContainEqual([traceId, spanId]);
+  });
+});
 
 describe('an allowed read', () => {
   test('is sent once, and its audit event is in the stream before the caller gets the answer', async () => {

@@ -21,7 +21,10 @@ import { createScrubber } from '../answers/domain/scrub.ts';
 import { isPlatformCall, sendToOwner } from './send-platform.ts';
 import type { Answer, Sending, SendOutcome } from './sending.ts';
 
-type SendDeps = Pick<Deps, 'egress' | 'inlineBytesMax' | 'storedBytesMax' | 'owners' | 'baseUrl'>;
+type SendDeps = Pick<
+  Deps,
+  'egress' | 'inlineBytesMax' | 'storedBytesMax' | 'owners' | 'baseUrl' | 'sendsTraceContext'
+>;
 type ReadDeps = SendDeps & Pick<Deps, 'retries'>;
 
 /**
@@ -161,7 +164,10 @@ async function exchangeWithUpstream(
   const { method, headers, body } = prepared.request;
   const requestWithCredentials = isOutsideOrigin
     ? { url, headers: [acceptAnyMediaType, ...defaultHeaders] }
-    : injectCredential({ method, url, headers: addTransportHeaders(headers), body }, credentials);
+    : injectCredential(
+        { method, url, headers: addTransportHeaders(headers, deps.sendsTraceContext), body },
+        credentials,
+      );
   const response = await sendThroughEgress(egress, {
     method,
     url: requestWithCredentials.url,
@@ -220,9 +226,12 @@ const defaultHeaders: readonly HeaderPair[] = [
 /**
  * Adds the headers that every request has. They are not part of the digest that a person approved.
  */
-function addTransportHeaders(headers: readonly HeaderPair[]): HeaderPair[] {
+function addTransportHeaders(
+  headers: readonly HeaderPair[],
+  sendsTraceContext: boolean,
+): HeaderPair[] {
   const traceCarrier: Record<string, string> = {};
-  propagation.inject(activeContext.active(), traceCarrier);
+  if (sendsTraceContext) propagation.inject(activeContext.active(), traceCarrier);
   const missingHeaders = defaultHeaders.filter(
     ([name]) => !headers.some(([given]) => given === name),
   );

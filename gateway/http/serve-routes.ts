@@ -5,7 +5,6 @@ import { deadlineIn } from '#bus';
 import { httpRoutes } from '#contracts/all';
 import type { RouteName } from '#contracts/all';
 import type { RouteSpec } from '#contracts/http/define';
-import { inSpan } from '#telemetry';
 import type { Caller, Credential } from '../authentication/caller.ts';
 import { contextOf } from '../records/request-context.ts';
 import type { Deps } from '../deps.ts';
@@ -13,6 +12,7 @@ import { refuseManyNames } from '../input/domain/name-limits.ts';
 import { invalidRequest, validate } from '../input/domain/validate.ts';
 import { admitCaller, admitStranger, chargeBody } from './admit-request.ts';
 import type { AdmittedRequest } from './admit-request.ts';
+import { inRequestSpan } from './request-span.ts';
 import { refuseOtherMethods } from './refuse-other-methods.ts';
 import { createDisconnectSignal } from './response.ts';
 import type { RouteHandler, RouteHandlers } from './route-handler.ts';
@@ -95,8 +95,9 @@ function serveRoute(
   }: Pick<RoutesOptions, 'checkAnswers'> & ServedRoute,
 ) {
   const bodySchema = spec.body && z.compile(spec.body);
+  const spanName = `${spec.method} ${spec.path}`;
   return (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> =>
-    inSpan(`${spec.method} ${spec.path}`, {}, async () => {
+    inRequestSpan({ request, reply }, { name: spanName }, async () => {
       const { admitted } = request;
       chargeBody(deps, request, reply);
       beforeBody?.(request.body);

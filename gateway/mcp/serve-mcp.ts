@@ -1,17 +1,16 @@
 import type { JSONRPCRequest } from '@modelcontextprotocol/server';
 import { classifyInboundRequest } from '@modelcontextprotocol/server';
-import { context, propagation } from '@opentelemetry/api';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
 import { mcpPath } from '#contracts/oauth';
 import type { Principal } from '#contracts/vocabulary';
 import { AppError } from '#errors';
-import { inSpan } from '#telemetry';
 import type { Deps } from '../deps.ts';
 import { mayUseRoute } from '#contracts/scopes';
 import { headersOf, methodNotAllowed, statusOf, toAppError } from '../http/error-handler.ts';
 import { contextOf } from '../records/request-context.ts';
 import { applyRateLimit, chargeBody, countPublicRequest } from '../http/admit-request.ts';
+import { inRequestSpan } from '../http/request-span.ts';
 import { refuseOtherMethods } from '../http/refuse-other-methods.ts';
 import { createDisconnectSignal, openEventStream, sendAsEvent } from '../http/response.ts';
 import type { AdmittedRequest } from '../http/admit-request.ts';
@@ -142,40 +141,42 @@ async function handlePost(
   const session = readSession(claims, headers['mcp-session-id'], message);
   assertScope(claims, message);
 
-  return runInTraceOf(message, () =>
-    inSpan(
-      `POST ${mcpPath}`,
-      { 'mcp.method': message.method?.slice(0, 100) ?? 'response' },
-      async () => {
-        const mcpRequest: McpRequest = {
-          ...requestPartsOf(endpoint, request),
-          isStateless: classified.kind === 'modern',
-          opensUrls: isStreamAccepted && (session?.opensUrls ?? false),
-        };
-        if (classified.kind === 'modern') {
-          return serveStateless(endpoint, {
-            served: mcpRequest,
-            request,
-            reply,
-            isJsonAccepted,
-          });
-        }
-        if (classified.reason === 'response') {
-          endpoint.clientRequests.answer(ownerOf(claims), body as never);
-          return reply.code(202).send();
-        }
-        assertVersion(joinHeader(headers['mcp-protocol-version']), message);
-        // Notifications of clients (initialized, cancelled) need no action.
-        if (classified.reason === 'notification') return reply.code(202).send();
-        return serveWithSession(endpoint, {
+  return inRequestSpan(
+    { request, reply },
+    {
+      name: `POST ${mcpPath}`,
+      attributes: { 'mcp.method.name': message.method?.slice(0, 100) ?? 'response' },
+      traceparent: findTraceparent(message),
+    },
+    async () => {
+      const mcpRequest: McpRequest = {
+        ...requestPartsOf(endpoint, request),
+        isStateless: classified.kind === 'modern',
+        opensUrls: isStreamAccepted && (session?.opensUrls ?? false),
+      };
+      if (classified.kind === 'modern') {
+        return serveStateless(endpoint, {
           served: mcpRequest,
-          message,
+          request,
           reply,
-          isStreamAccepted,
           isJsonAccepted,
         });
-      },
-    ),
+      }
+      if (classified.reason === 'response') {
+        endpoint.clientRequests.answer(ownerOf(claims), body as never);
+        return reply.code(202).send();
+      }
+      assertVersion(joinHeader(headers['mcp-protocol-version']), message);
+      // Notifications of clients (initialized, cancelled) need no action.
+      if (classified.reason === 'notification') return reply.code(202).send();
+      return serveWithSession(endpoint, {
+        served: mcpRequest,
+        message,
+        reply,
+        isStreamAccepted,
+        isJsonAccepted,
+      });
+    },
   );
 }
 
@@ -313,11 +314,12 @@ function assertScope(claims: Principal, { method, params }: JSONRPCRequest): voi
   });
 }
 
-/** Continues the caller's trace: in MCP, `_meta` carries the W3C trace context. */
-function runInTraceOf<T>({ params }: JSONRPCRequest, work: () => Promise<T>): Promise<T> {
+/** In MCP, `_meta` carries the W3C trace context; a message without one leaves it to the header. */
+function findTraceparent({ params }: JSONRPCRequest): unknown {
   const meta: unknown = params?._meta;
-  if (typeof meta !== 'object' || meta === null) return work();
-  return context.with(propagation.extract(context.active(), meta), work);
+  return typeof meta === 'object' && meta !== null && 'traceparent' in meta
+    ? meta.traceparent
+    : undefined;
 }
 
 function joinHeader(header: string | string[] | undefined): string | undefined {

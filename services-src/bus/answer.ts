@@ -11,6 +11,7 @@ import { recordDuration, startDuration } from '../telemetry/metrics.ts';
 import { startSpan } from '../telemetry/span.ts';
 import { deadlineIn } from './deadline.ts';
 import type { Deadline } from './deadline.ts';
+import { rpcAttributesOf } from './rpc-attributes.ts';
 
 /**
  * The largest request and the largest answer in bytes: what NATS allows (`max_payload`), less the
@@ -28,7 +29,7 @@ export type AnyHandler = (
 export interface ServedEndpoint {
   /** The endpoint's subject, without the caller. */
   readonly subject: string;
-  /** The component and the name of the endpoint, for metrics. */
+  /** The component and the name of the endpoint, for metrics and spans. */
   readonly method: string;
   readonly endpoint: EndpointSpec;
   readonly handler: AnyHandler;
@@ -60,7 +61,11 @@ export async function answerRequest(
 ): Promise<void> {
   const startedAt = startDuration();
   let errorType = '';
-  const spanOptions = { kind: SpanKind.SERVER, ...(parent && { parent }) };
+  const spanOptions = {
+    kind: SpanKind.SERVER,
+    attributes: rpcAttributesOf(method),
+    ...(parent && { parent }),
+  };
   await startSpan(subject, spanOptions, async (span) => {
     try {
       const request = parseRequest(endpoint, readJson());
@@ -72,6 +77,7 @@ export async function answerRequest(
       errorType = error.code;
       const isDatabaseLost = error.code === 'unavailable' && error !== thrown;
       if (isDatabaseLost) onDatabaseLost();
+      span.setAttribute('error.type', error.code);
       span.setStatus({ code: SpanStatusCode.ERROR, message: error.code });
       if (error.code === 'internal') {
         logger.error({ err: error.cause ?? error, subject, caller }, 'request failed');

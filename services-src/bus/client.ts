@@ -34,6 +34,7 @@ import {
 import { createRepetitionBudget, sendUpToTwice } from './repetition.ts';
 import type { RepetitionBudget } from './repetition.ts';
 import { LostConnectionError } from './requests.ts';
+import { rpcAttributesOf } from './rpc-attributes.ts';
 
 export type Client<C extends Contract> = {
   readonly [Name in keyof C['endpoints']]: (
@@ -99,7 +100,8 @@ async function callEndpoint(
   const timeoutMs = Math.min(endpoint.timeoutMs, deadline.remainingMs());
   if (timeoutMs === 0) throw new AppError('unavailable', `No time left to call ${subject}.`);
 
-  return startSpan(subject, { kind: SpanKind.CLIENT }, async (span) => {
+  const attributes = rpcAttributesOf(`${contract.owner}.${name}`);
+  return startSpan(subject, { kind: SpanKind.CLIENT, attributes }, async (span) => {
     try {
       const askLocally = findLocalResponder(bus, { contract, name, endpoint }, request);
       const askBus = createBusRequest(bus, { subject, endpoint, request, budget });
@@ -110,6 +112,7 @@ async function callEndpoint(
       return await askUntilRead(deadlineIn(timeoutMs), askOnce);
     } catch (thrown) {
       const error = toAppError(thrown, subject);
+      span.setAttribute('error.type', error.code);
       span.setStatus({ code: SpanStatusCode.ERROR, message: error.code });
       throw error;
     } finally {

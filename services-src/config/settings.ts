@@ -447,6 +447,11 @@ export const settings = {
     doc: 'on = EGRESS_PROXY gets the host name of a call and looks it up itself, and must refuse private addresses.',
     example: 'on',
   },
+  EGRESS_TRACE_CONTEXT: {
+    schema: oneOf(['on', 'off']).default('off'),
+    doc: 'on = calls to services carry the header traceparent of their trace, by which a service can continue it.',
+    example: 'on',
+  },
   EGRESS_CA_FILE: {
     schema: text.refine(isReadable, 'must name a file that can be read').optional(),
     doc: 'PEM file of further certificate authorities for outbound calls.',

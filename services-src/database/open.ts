@@ -1,4 +1,5 @@
 import { SpanKind } from '@opentelemetry/api';
+import type { SpanOptions } from '@opentelemetry/api';
 
 import { AppError } from '../errors/index.ts';
 import { observe } from '../telemetry/metrics.ts';
@@ -88,7 +89,7 @@ export function openDatabase({
 
   return Object.assign(sql, {
     transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
-      return startSpan(`${schema} transaction`, { kind: SpanKind.CLIENT }, async (span) => {
+      return startSpan(`${schema} transaction`, spanOptionsOf(schema), async (span) => {
         try {
           let eventUrgency: 'none' | 'urgent' | 'patient' = 'none';
           let isCommitting = false;
@@ -125,6 +126,12 @@ export function openDatabase({
       await sql.end({ timeout: 5 });
     },
   });
+}
+
+/** By OpenTelemetry's conventions for database clients. */
+function spanOptionsOf(schema: string): SpanOptions {
+  const attributes = { 'db.system.name': 'postgresql', 'db.namespace': schema };
+  return { kind: SpanKind.CLIENT, attributes };
 }
 
 function observePool(name: string, sql: Pick<postgres.Sql, 'pool'>): Disposable {

@@ -7,7 +7,7 @@ import { AppError } from '#errors';
 import type { Logger } from '#telemetry';
 import { componentOf } from '../telemetry/logger.ts';
 import { limitRepeats } from '../telemetry/limit-repeats.ts';
-import { observe, recordDuration, startDuration } from '../telemetry/metrics.ts';
+import { observe } from '../telemetry/metrics.ts';
 
 import type { EgressAllow } from './allow.ts';
 import { Breakers } from './breaker.ts';
@@ -27,6 +27,7 @@ import { createGuard, parseUrl, resolveBySystem } from './guard.ts';
 import type { HostResolver } from './guard.ts';
 import { toOutgoingHeaders } from './headers.ts';
 import type { HeaderInput } from './headers.ts';
+import { observeExchange } from './observe-exchange.ts';
 import { createOwnAddresses } from './own.ts';
 import type { OwnPlaces } from './own.ts';
 import { Pools } from './pools.ts';
@@ -170,26 +171,25 @@ export function openEgress(options: EgressOptions): Egress {
           ? undefined
           : breakers.enter(`${url.origin} ${request.circuit}`);
       const startedAt = performance.now();
-      const measuredFrom = startDuration();
-      const exchange = new Exchange(withDefaults(request), origin);
       const { method } = request;
-      const body = request.body === undefined ? null : toBuffer(request.body);
       try {
-        origin.pool.dispatch({ method, path: url.pathname + url.search, headers, body }, exchange);
-      } catch (error) {
-        exchange.onResponseError(undefined, error);
-      }
-      try {
-        const response = await exchange.response;
+        const response = await observeExchange({ method, url }, () => {
+          const exchange = new Exchange(withDefaults(request), origin);
+          const body = request.body === undefined ? null : toBuffer(request.body);
+          const path = url.pathname + url.search;
+          try {
+            origin.pool.dispatch({ method, path, headers, body }, exchange);
+          } catch (error) {
+            exchange.onResponseError(undefined, error);
+          }
+          return exchange.response;
+        });
         attempt?.answered();
-        recordExchange(measuredFrom, { method, status: response.status });
         return response;
       } catch (error) {
         const waitedMs = performance.now() - startedAt;
         const hasGivenUp = request.signal?.aborted === true || waitedMs < patienceMs;
         attempt?.[verdictOf(error, hasGivenUp)]();
-        const status = receivedHeadOf(error)?.status ?? 0;
-        recordExchange(measuredFrom, { method, status, errorType: AppError.from(error).code });
         throw error;
       }
     },
@@ -199,27 +199,6 @@ export function openEgress(options: EgressOptions): Egress {
       await pools[Symbol.asyncDispose]();
     },
   };
-}
-
-const measuredMethods: ReadonlySet<string> = new Set([
-  'GET',
-  'HEAD',
-  'POST',
-  'PUT',
-  'PATCH',
-  'DELETE',
-]);
-
-function recordExchange(
-  startedAt: number,
-  { method, status, errorType = '' }: { method: string; status: number; errorType?: string },
-): void {
-  recordDuration('http.client.request.duration', startedAt, {
-    'http.request.method': measuredMethods.has(method) ? method : '_OTHER',
-    // An upstream may answer with any number.
-    'http.response.status_code': status <= 599 ? status : 600,
-    'error.type': errorType,
-  });
 }
 
 /**

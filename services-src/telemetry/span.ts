@@ -10,7 +10,6 @@ import type { Attributes, Context, Span, SpanOptions } from '@opentelemetry/api'
 import { AppError } from '#errors';
 import { recordDuration, startDuration } from './metrics.ts';
 
-const tracer = trace.getTracer('agent-action-gateway');
 /** The tracer provider that the API returns while telemetry is off. */
 const noopProvider = new ProxyTracerProvider().getDelegate();
 const noopSpan = trace.wrapSpanContext(INVALID_SPAN_CONTEXT);
@@ -29,6 +28,7 @@ export function startSpan<T>(
   if (provider instanceof ProxyTracerProvider && provider.getDelegate() === noopProvider) {
     return work(noopSpan);
   }
+  const tracer = provider.getTracer('agent-action-gateway');
   return tracer.startActiveSpan(name, options, parent ?? context.active(), work);
 }
 

@@ -90,8 +90,13 @@ async function startTraces(
     ],
   });
   api.trace.setGlobalTracerProvider(tracerProvider);
-  // An unreachable collector must not prevent the process from stopping.
-  return { [Symbol.asyncDispose]: () => tracerProvider.shutdown().catch(() => undefined) };
+  return {
+    async [Symbol.asyncDispose]() {
+      for (const part of [api.trace, api.context, api.propagation]) part.disable();
+      // An unreachable collector must not prevent the process from stopping.
+      await tracerProvider.shutdown().catch(() => undefined);
+    },
+  };
 }
 
 async function startMetrics(

@@ -8,7 +8,8 @@ import { join } from 'node:path';
 
 import { orExit } from '#process';
 import { itemBody, startDistributed, startEmbedded } from './gateway.ts';
-import { startCollector } from './layers.ts';
+import { startCollector } from '../support/collector.ts';
+import { mediansOf } from './layers.ts';
 import { compareTargets, runLoad, measureLoad, medianMsOfSingleCalls } from './measure.ts';
 import type { Comparison, Figures, MeasuredProgram } from './measure.ts';
 import { pssMebibytesOf, startProgram, listProcessTree } from './processes.ts';
@@ -127,7 +128,7 @@ async function measureMemory(dataDir: string, upstreamUrl: string): Promise<Memo
 
 async function traceLayers(dataDir: string, upstreamUrl: string): Promise<BenchRun['layers']> {
   using collector = await startCollector();
-  const layers = new Map<string, ReturnType<typeof collector.medians>>();
+  const layers = new Map<string, ReturnType<typeof mediansOf>>();
   await using gateway = await startEmbedded({
     dataDir,
     upstreamUrl,
@@ -142,7 +143,7 @@ async function traceLayers(dataDir: string, upstreamUrl: string): Promise<BenchR
     collector.reset();
     await medianMsOfSingleCalls(target, 300);
     await waitForSpans();
-    layers.set(name, collector.medians());
+    layers.set(name, mediansOf(collector.spans()));
   }
   return layers;
 }

@@ -16,7 +16,7 @@ import { startReceiver } from '../story/receiver.ts';
 import { createSampleTools, startMcpServer } from '../support/mcp-server.ts';
 import { programEnv } from '../support/program-env.ts';
 import { startCarelessUpstream } from './canary/careless-upstream.ts';
-import { startCollector } from './canary/collector.ts';
+import { startCollector } from '../support/collector.ts';
 import { startRecordingProxy } from './canary/proxy.ts';
 import { playAccounts, playSecrets, playTools } from './canary/scenes.ts';
 import { recordStreams } from './canary/stream-recorder.ts';

@@ -1,0 +1,52 @@
+import { SpanKind, SpanStatusCode, context } from '@opentelemetry/api';
+import type { Attributes } from '@opentelemetry/api';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+
+import { AppError } from '#errors';
+import { continueTrace, startSpan } from '#telemetry';
+import { statusOf } from './error-handler.ts';
+
+interface RequestSpanOptions {
+  readonly name: string;
+  readonly attributes?: Attributes;
+  /** The caller's trace context in place of the header `traceparent`. */
+  readonly traceparent?: unknown;
+}
+
+/**
+ * Runs `work` inside a span of the HTTP request, with the attributes of OpenTelemetry's conventions
+ * for HTTP servers. It continues the trace of a caller who is authenticated: anybody else could
+ * have every request traced.
+ */
+export function inRequestSpan<T>(
+  { request, reply }: { readonly request: FastifyRequest; readonly reply: FastifyReply },
+  { name, attributes, traceparent = request.headers['traceparent'] }: RequestSpanOptions,
+  work: () => Promise<T>,
+): Promise<T> {
+  const isAuthenticated = (request.admitted?.caller ?? null) !== null;
+  const parent = isAuthenticated ? continueTrace(traceparent) : context.active();
+  return startSpan(name, { kind: SpanKind.SERVER, parent }, async (span) => {
+    span.setAttributes({
+      'http.request.method': request.method,
+      'http.route': request.routeOptions.url,
+      ...attributes,
+    });
+    try {
+      const result = await work();
+      span.setAttribute('http.response.status_code', reply.statusCode);
+      return result;
+    } catch (thrown) {
+      const error = AppError.from(thrown);
+      const status = statusOf(error);
+      span.setAttribute('http.response.status_code', status);
+      // By the conventions, a request that the client got wrong is no error of the server.
+      if (status >= 500) {
+        span.setAttribute('error.type', error.code);
+        span.setStatus({ code: SpanStatusCode.ERROR, message: error.code });
+      }
+      throw thrown;
+    } finally {
+      span.end();
+    }
+  });
+}
