@@ -154,12 +154,14 @@ describe('the notifier', () => {
       () => webhookStatusOf(id),
       (webhook) => webhook.status === 'active',
     );
-    const event = createRaisedEvent();
+    const traceId = 'b'.repeat(32);
+    const event = { ...createRaisedEvent(), traceparent: `00-${traceId}-${'c'.repeat(16)}-01` };
     await publishEvent(event);
     await readUntil(
       async () => receiver.hits,
       (hits) => hits.length === 2,
     );
+    expect(JSON.stringify(receiver.hits)).not.toContain(traceId);
 
     for (const { headers, body } of receiver.hits) {
       const timestamp = String(headers['x-service-timestamp']);
@@ -309,7 +311,7 @@ describe('the notifier', () => {
     for (let copy = 0; copy < 20; copy += 1) {
       approvals.nats.publish('evt.approvals.approval.raised', JSON.stringify(event));
     }
-    const last = createRaisedEvent();
+    const last = { ...createRaisedEvent(), traceparent: 'never shown' };
     await publishEvent(last);
 
     const feed = await readUntil(
@@ -321,6 +323,7 @@ describe('the notifier', () => {
       ({ items }) => items.some((item) => item.event.id === last.id),
     );
     expect(feed.items.filter((item) => item.event.id === event.id)).toHaveLength(1);
+    expect(JSON.stringify(feed)).not.toContain('never shown');
     await readUntil(
       async () => receiver.hits,
       (hits) => hits.length >= 3,

@@ -1,4 +1,4 @@
-import { SpanKind, SpanStatusCode, context } from '@opentelemetry/api';
+import { SpanKind, SpanStatusCode } from '@opentelemetry/api';
 import type { Attributes } from '@opentelemetry/api';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
@@ -24,7 +24,7 @@ export function inRequestSpan<T>(
   work: () => Promise<T>,
 ): Promise<T> {
   const isAuthenticated = (request.admitted?.caller ?? null) !== null;
-  const parent = isAuthenticated ? continueTrace(traceparent) : context.active();
+  const parent = continueTrace(isAuthenticated ? traceparent : undefined);
   return startSpan(name, { kind: SpanKind.SERVER, parent }, async (span) => {
     span.setAttributes({
       'http.request.method': request.method,

@@ -26,7 +26,7 @@ export async function recordEvents(deps: Deps, events: readonly Event[]): Promis
     const webhooksByOrgId = new Map<string, StoredWebhook[]>();
     for (const event of publicEvents) {
       if (!(await rememberEvent(tx, event))) continue;
-      const { audit: _, ...visible } = event;
+      const { audit: _, traceparent: __, ...visible } = event;
       recordedItems.push(await insertFeedItem(tx, visible));
 
       const webhooks =

@@ -5,6 +5,7 @@ import { auth } from '#contracts/bus/auth';
 import { defineContract } from '#contracts/define';
 import type { Component } from '#contracts/vocabulary';
 import { AppError } from '#errors';
+import { attributesOf, collectSpans } from '../../test/support/collector.ts';
 import { createTestEnvironment } from '../../test/support/environment.ts';
 import type { TestEnvironment } from '../../test/support/environment.ts';
 import { createClient, createLocalTransport, deadlineIn, serve } from './index.ts';
@@ -70,6 +71,24 @@ describe.for(transports)('a request over the %s', (name) => {
     answer.list.push('changed by the caller');
     expect(kept.list).toHaveLength(2);
     expect(await ask()).toStrictEqual({ list: [1, null], at: '1970-01-01T00:00:00.000Z' });
+  });
+
+  test('is in the trace of its caller, with a span on each side', async () => {
+    await using _auth = await serveAuth(await link.connect('auth'), async () => ({}));
+    const { ask } = await connectGateway(link);
+
+    const spans = await collectSpans(() => ask());
+
+    const [client, server] = [3, 2].map((kind) => spans.find((span) => span.kind === kind));
+    expect(spans).toHaveLength(2);
+    expect(server).toMatchObject({ traceId: client?.traceId, parentSpanId: client?.spanId });
+    for (const span of [client!, server!]) {
+      expect(span.name).toBe('rpc.auth.v1.getMe');
+      expect(attributesOf(span)).toEqual({
+        'rpc.system.name': 'nats',
+        'rpc.method': 'auth.getMe',
+      });
+    }
   });
 
   test('that does not match the contract never reaches the handler', async () => {

@@ -24,6 +24,11 @@ export const event = z.strictObject({
   audience: z.array(id).max(20),
   data: z.record(z.string(), json),
   audit: auditEntry.nullable(),
+  /**
+   * The sampled span that the event comes from (W3C Trace Context, as in CloudEvents), so that its
+   * readers continue the trace. Never shown.
+   */
+  traceparent: z.string().max(128).optional(),
 });
 export type Event = z.infer<typeof event>;
 
@@ -133,7 +138,7 @@ export const feedSubject = 'feed.v1';
 export const feedItem = z.strictObject({
   /** The position in the feed, which is the SSE `id:`. */
   position: z.int().min(1),
-  event: event.omit({ audit: true }),
+  event: event.omit({ audit: true, traceparent: true }),
 });
 export type FeedItem = z.infer<typeof feedItem>;
 

@@ -16,6 +16,7 @@ import type {
   UnreadableEvent,
 } from '../contracts/events.ts';
 import { isContentFailure } from './content-failure.ts';
+import { handleInSpans } from './event-spans.ts';
 import { readMessage, refusalsOf, splitMessage } from './read-message.ts';
 import type { ReadMessage } from './read-message.ts';
 import { openReceiver } from './receive.ts';
@@ -81,7 +82,13 @@ export function consumeEvents({
   let isAway = false;
   let back = Promise.resolve();
   let comeBack = () => {};
-  const handling: Handling = { ...how, logger, unhandled, isAway: () => isAway };
+  const handling: Handling = {
+    ...how,
+    handle: (events) => handleInSpans(durable, events, how.handle),
+    logger,
+    unhandled,
+    isAway: () => isAway,
+  };
   const process = (batch: JsMsg[]) => unhandled.awaitHandling(processBatch(batch, handling));
   let receiver = openReceiver({ bus, process, lingerMs });
   let isStopped = false;

@@ -6,10 +6,13 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { blankAuditEntry } from '#contracts/audit';
 import type { Event } from '#contracts/events';
 import { openDatabase } from '#database';
+import { inSpan } from '#telemetry';
+import { attributesOf, collectSpans } from '../../test/support/collector.ts';
 import { createTestEnvironment } from '../../test/support/environment.ts';
 import type { TestEnvironment } from '../../test/support/environment.ts';
 import { consumeEvents } from './consume.ts';
-import { appendEvent } from './outbox.ts';
+import { appendEvent, createEvent } from './outbox.ts';
+import { openPublisher } from './publish.ts';
 import { startRelay } from './relay.ts';
 
 let environment: TestEnvironment;
@@ -55,6 +58,70 @@ test('an event that is too large for the stream fails its transaction, and does 
   });
   await expect.poll(() => seen.map(({ id }) => id)).toEqual([large.id, small.id]);
   await expect.poll(() => db`select 1 from outbox where published_at is null`).toHaveLength(0);
+});
+
+test('the reader of an event continues its trace, by the outbox as well as directly', async () => {
+  const logger = pino({ enabled: false });
+  await using db = openDatabase({
+    url: environment.variables['POLICY_DATABASE_URL'] ?? '',
+    schema: 'policy',
+    connectionsMax: 3,
+  });
+  const orgId = randomUUID();
+  const audit = blankAuditEntry('Did something');
+  const newEvent = { orgId, audience: [], data: {}, audit };
+  const publisher = openPublisher(await environment.connect('executor'), 'executor', logger);
+
+  const spans = await collectSpans(async () => {
+    await inSpan('change', {}, () =>
+      db.transaction((tx) => appendEvent(tx, { ...newEvent, type: 'rule.created' })),
+    );
+    await inSpan('call', {}, () =>
+      publisher.publish(createEvent({ ...newEvent, type: 'action.outcome' })),
+    );
+    const seen: Event[] = [];
+    await using _reader = consumeEvents({
+      bus: await environment.connectReader('audit'),
+      durable: 'audit',
+      logger,
+      async handle(events) {
+        await db.transaction((tx) => tx`select 1`);
+        seen.push(...events.filter((event) => event.org_id === orgId));
+      },
+    });
+    await using _relay = startRelay({
+      db,
+      bus: await environment.connect('policy'),
+      owner: 'policy',
+      logger,
+    });
+    await expect.poll(() => seen.length).toBe(2);
+  });
+
+  const find = (name: string, traceId?: string) =>
+    spans.find((span) => span.name === name && (traceId ?? span.traceId) === span.traceId);
+  for (const source of ['change', 'call']) {
+    const handled = find('process AUDIT', find(source)?.traceId);
+    expect(handled).toMatchObject({ kind: 5 });
+    expect(attributesOf(handled!)).toEqual({
+      'messaging.system': 'nats',
+      'messaging.operation.type': 'process',
+      'messaging.operation.name': 'process',
+      'messaging.destination.name': 'AUDIT',
+      'messaging.consumer.group.name': 'audit',
+      'messaging.message.id': expect.any(String),
+    });
+  }
+  const sent = find('send AUDIT');
+  expect(sent).toMatchObject({ kind: 4, traceId: find('call')?.traceId });
+  expect(find('process AUDIT', sent?.traceId)?.parentSpanId).toBe(sent?.spanId);
+  // What is done with events handled together is in the trace of the first, to which the others link.
+  const handledSpans = spans.filter(({ name }) => name === 'process AUDIT');
+  const transactions = spans.filter(({ name }) => name === 'policy transaction');
+  const places = new Set(transactions.map(({ parentSpanId }) => parentSpanId));
+  for (const { spanId, links } of handledSpans) {
+    expect(places.has(spanId) || places.has(links?.[0]?.spanId)).toBe(true);
+  }
 });
 
 test('the log says once that an event has waited to be published for a minute, and once that none waits any more', async () => {

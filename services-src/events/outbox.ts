@@ -8,6 +8,7 @@ import { event as eventSchema, isForAuditAlone } from '../contracts/events.ts';
 import type { Event, EventType } from '../contracts/events.ts';
 import type { AuditEntry } from '../contracts/audit.ts';
 import { readTolerantly } from '../contracts/tolerant.ts';
+import { inActiveTrace } from './event-spans.ts';
 
 export interface NewEvent {
   /**
@@ -88,7 +89,7 @@ export function prepareEvent(newEvent: NewEvent): {
 } {
   // The relay publishes in the order of ids, so ids of the same millisecond must increase too.
   const rowId = uuidv7();
-  const createdEvent = createEvent({ ...newEvent, id: newEvent.id ?? rowId });
+  const createdEvent = inActiveTrace(createEvent({ ...newEvent, id: newEvent.id ?? rowId }));
   // The audit entry may have been stored by a replica of a later release and be published by this
   // one, so it may have members and values that this release does not know.
   const readResult = readTolerantly(eventSchema, createdEvent, 'pass');

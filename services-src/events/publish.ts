@@ -5,9 +5,10 @@ import { headers as createHeaders } from '@nats-io/transport-node';
 import type { Bus } from '#bus';
 import { AppError } from '#errors';
 import type { Logger } from '#telemetry';
-import { batchSubjectOf, recordSubjectOf } from '../contracts/events.ts';
+import { auditStream, batchSubjectOf, recordSubjectOf } from '../contracts/events.ts';
 import type { Event } from '../contracts/events.ts';
 import type { Component } from '../contracts/vocabulary.ts';
+import { publishInSpan } from './event-spans.ts';
 
 export interface Publisher {
   /** Resolves when JetStream has stored the event; throws `unavailable` otherwise. */
@@ -67,18 +68,18 @@ export function openPublisher(bus: Bus, owner: Component, logger: Logger): Publi
     isSending = false;
   };
 
-  return {
-    publish: (event) =>
-      new Promise((resolve, reject) => {
-        const settle = (failure?: AppError) => (failure ? reject(failure) : resolve());
-        waitingEvents.push({
-          event,
-          ...serialiseEvent(event, messageBytesMax(bus), logger),
-          settle,
-        });
-        void publishQueued();
-      }),
-  };
+  const queueEvent = (event: Event) =>
+    new Promise<void>((resolve, reject) => {
+      const settle = (failure?: AppError) => (failure ? reject(failure) : resolve());
+      waitingEvents.push({
+        event,
+        ...serialiseEvent(event, messageBytesMax(bus), logger),
+        settle,
+      });
+      void publishQueued();
+    });
+
+  return { publish: (event) => publishInSpan(auditStream, event, queueEvent) };
 }
 
 /** The most bytes of events that fit into one message, by the NATS server's limit. */

@@ -5,6 +5,6 @@ export { observeSlots } from './observe-slots.ts';
 export { pollBacklog } from './poll-backlog.ts';
 export type { Backlog } from './poll-backlog.ts';
 export { runWithRequestId } from './request-id.ts';
-export { inLayer, inSpan, startSpan } from './span.ts';
+export { inLayer, inSpan, openSpan, startSpan } from './span.ts';
 export { startTelemetry } from './start.ts';
-export { continueTrace } from './trace-context.ts';
+export { continueTrace, findTraceparent } from './trace-context.ts';

@@ -5,7 +5,7 @@ import {
   context,
   trace,
 } from '@opentelemetry/api';
-import type { Attributes, Context, Span, SpanOptions } from '@opentelemetry/api';
+import type { Attributes, Context, Span, SpanOptions, Tracer } from '@opentelemetry/api';
 
 import { AppError } from '#errors';
 import { recordDuration, startDuration } from './metrics.ts';
@@ -24,12 +24,24 @@ export function startSpan<T>(
   { parent, ...options }: SpanOptions & { readonly parent?: Context },
   work: (span: Span) => Promise<T>,
 ): Promise<T> {
-  const provider = trace.getTracerProvider();
-  if (provider instanceof ProxyTracerProvider && provider.getDelegate() === noopProvider) {
-    return work(noopSpan);
-  }
-  const tracer = provider.getTracer('agent-action-gateway');
+  const tracer = findTracer();
+  if (tracer === undefined) return work(noopSpan);
   return tracer.startActiveSpan(name, options, parent ?? context.active(), work);
+}
+
+/** Starts a span without making it the active one; the caller ends it. */
+export function openSpan(
+  name: string,
+  { parent, ...options }: SpanOptions & { readonly parent: Context },
+): Span {
+  return findTracer()?.startSpan(name, options, parent) ?? noopSpan;
+}
+
+/** Undefined while telemetry is off. */
+function findTracer(): Tracer | undefined {
+  const provider = trace.getTracerProvider();
+  const isOff = provider instanceof ProxyTracerProvider && provider.getDelegate() === noopProvider;
+  return isOff ? undefined : provider.getTracer('agent-action-gateway');
 }
 
 /** Runs `work` inside a span, and marks the span failed with the error's code when it throws. */
