@@ -46,6 +46,7 @@ export interface ApprovalRow {
   started_at: Date | null;
   finished_at: Date | null;
   execution_expires_at: Date;
+  traceparent: string | null;
 }
 
 /** What `status` is `in` while an approval waits for a decision; the partial indexes name the same. */
@@ -68,7 +69,7 @@ export function selectApprovals(sql: Sql, { withResults }: { withResults: boolea
            e.id as execution_id, e.status as execution_status, e.runtime, e.triggered_by,
            e.http_status_code, case when ${withResults} then e.result end as result, e.error,
            e.audit_id, e.created_at as execution_created_at, e.started_at, e.finished_at,
-           e.expires_at as execution_expires_at
+           e.expires_at as execution_expires_at, e.traceparent
       from approvals.approval a
       left join approvals.execution e on e.org_id = a.org_id and e.approval_id = a.id
   `;
@@ -137,5 +138,6 @@ function toExecution(row: ApprovalRow): Execution | null {
     startedAt: row.started_at,
     finishedAt: row.finished_at,
     expiresAt: row.execution_expires_at,
+    traceparent: row.traceparent,
   };
 }

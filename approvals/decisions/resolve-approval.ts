@@ -14,6 +14,7 @@ import { findNextResolver } from '../approval/domain/ladder.ts';
 import { presentApproval } from '../approval/domain/present.ts';
 import { alreadyResolvedError, approvalNotFoundError } from '../approval/domain/refusals.ts';
 import type { Relationship } from '../approval/domain/relationship.ts';
+import { traceApproval } from '../approval/trace-approval.ts';
 import type { Deps, DepsWithReplays } from '../deps.ts';
 import {
   allowApproval,
@@ -68,6 +69,7 @@ export async function resolveApproval(
   const decision = parseDecision(body);
   const approval = await findApproval(deps.db, { orgId: decider.orgId, approvalId: id });
   if (!approval) throw approvalNotFoundError();
+  traceApproval(approval);
   const isSelf = as === 'self';
   const requesterStanding = isSelf
     ? await assertMayDecideForItself(deps, { approval, decider, principal }, deadline)

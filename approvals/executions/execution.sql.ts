@@ -40,13 +40,14 @@ export async function insertExecution(
     approvalId,
     runtime,
     automatic,
-  }: ApprovalKey & { id: string; runtime: Execution['runtime']; automatic: boolean },
+    traceparent,
+  }: ApprovalKey & Pick<Execution, 'id' | 'runtime' | 'traceparent'> & { automatic: boolean },
 ): Promise<void> {
   await sql`
     insert into approvals.execution
-      (id, org_id, approval_id, status, runtime, automatic, expires_at)
+      (id, org_id, approval_id, status, runtime, automatic, traceparent, expires_at)
     values
-      (${id}, ${orgId}, ${approvalId}, 'pending', ${runtime}, ${automatic},
+      (${id}, ${orgId}, ${approvalId}, 'pending', ${runtime}, ${automatic}, ${traceparent},
        now() + interval '15 minutes')
   `;
 }

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 
 import type { CallResult } from '#contracts/call';
 import { AppError } from '#errors';
+import { attributesOf, collectSpans } from '../../test/support/collector.ts';
 import { chooseSweepValue } from '../../test/support/sweeps.ts';
 import { sampleResult, createWorld } from '../world.testing.ts';
 import type { World } from '../world.testing.ts';
@@ -106,6 +107,39 @@ describe('the automatic replay', () => {
       description: 'Create an issue',
     });
     expect(neighbours.asked).toHaveLength(1);
+  });
+
+  test('is in the trace of the decision, and links to the call, as the decision and later requests do', async () => {
+    const { helper, ann, suspend, resolve, resume } = world;
+    let id = '';
+    const spans = await collectSpans(async () => {
+      id = await suspend(helper);
+      await resolve(ann, id, { resolution: 'allow' });
+      await waitForEndedApproval(id);
+      await resume(helper, id);
+    });
+
+    const find = (name: string, kind: number) => {
+      const found = spans.find((span) => span.name === name && span.kind === kind);
+      if (found === undefined) throw new Error(`no span ${name}`);
+      const { traceId, spanId, links = [] } = found;
+      expect(attributesOf(found)).toMatchObject({ 'aag.approval_id': id });
+      return { traceId, place: { traceId, spanId }, links };
+    };
+    const raised = find('rpc.approvals.v1.raise', 2);
+    const decided = find('rpc.approvals.v1.resolve', 2);
+    const replayed = find('approvals replay', 1);
+    const resumed = find('rpc.approvals.v1.resume', 2);
+    expect(new Set([raised, decided, resumed].map(({ traceId }) => traceId)).size).toBe(3);
+    expect(raised.links).toEqual([]);
+    expect(decided.links).toMatchObject([raised.place]);
+    expect(replayed.traceId).toBe(decided.traceId);
+    expect(replayed.links).toMatchObject([raised.place]);
+    expect(resumed.links).toMatchObject([raised.place, decided.place]);
+    const asked = spans.find(
+      ({ name, kind }) => name === 'rpc.executor.v1.executeFrozen' && kind === 2,
+    );
+    expect(asked?.traceId).toBe(decided.traceId);
   });
 
   test(

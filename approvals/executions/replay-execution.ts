@@ -4,11 +4,12 @@ import { deadlineIn, openOutstanding } from '#bus';
 import type { Deadline } from '#bus';
 import type { CallContext } from '#contracts/vocabulary';
 import { AppError } from '#errors';
-import { inSpan } from '#telemetry';
+import { continueTrace, inSpan, linksTo } from '#telemetry';
 import { findApproval, findFrozenCall } from '../approval/approval.sql.ts';
 import type { FrozenCall } from '../approval/approval.sql.ts';
 import type { Actor } from '../approval/domain/announcements.ts';
 import type { Approval } from '../approval/domain/approval.ts';
+import { approvalAttributesOf, approvalLinksOf } from '../approval/trace-approval.ts';
 import type { Deps } from '../deps.ts';
 import {
   backoffMsOf,
@@ -51,10 +52,24 @@ interface ReplayRun {
  * Runs one claimed execution until it ends, or gives up the claim so that it is tried again later
  * (docs/reference/approvals.md#execution). Returns the outcome; the database row holds the state.
  */
-export function replayExecution(deps: Deps, claim: Claim, actor: Actor | null): Promise<Outcome> {
-  return inSpan('approvals replay', { 'aag.execution_id': claim.executionId }, async () => {
-    const approval = await findApproval(deps.db, claim);
-    if (!approval) throw new Error('an execution has its approval');
+export async function replayExecution(
+  deps: Deps,
+  claim: Claim,
+  actor: Actor | null,
+): Promise<Outcome> {
+  const approval = await findApproval(deps.db, claim);
+  if (!approval) throw new Error('an execution has its approval');
+  const spanOptions = {
+    attributes: { ...approvalAttributesOf(approval), 'aag.execution_id': claim.executionId },
+    // Nobody waits for an automatic replay, so it is part of the trace of its decision.
+    ...(actor === null
+      ? {
+          parent: continueTrace(approval.execution?.traceparent),
+          links: linksTo(approval.card.traceparent),
+        }
+      : { links: approvalLinksOf(approval) }),
+  };
+  return inSpan('approvals replay', spanOptions, async () => {
     const outcome = decideEnd(
       await learnOutcome({ deps, claim, approval, actor }),
       claim,

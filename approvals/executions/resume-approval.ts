@@ -9,6 +9,7 @@ import { callStateOf } from '../approval/domain/call-state.ts';
 import type { CallState } from '../approval/domain/call-state.ts';
 import { executionInProgressError, approvalNotFoundError } from '../approval/domain/refusals.ts';
 import { notInYourChainError, relationshipTo } from '../approval/domain/relationship.ts';
+import { traceApproval } from '../approval/trace-approval.ts';
 import type { DepsWithReplays } from '../deps.ts';
 
 interface ResumeRequest {
@@ -41,6 +42,7 @@ export async function resumeApproval(
   if (!approval) throw approvalNotFoundError();
   const relationship = relationshipTo(approval, caller);
   if (relationship === 'not_in_your_chain') throw notInYourChainError();
+  traceApproval(approval);
   if (relationship === 'self' && approval.status === 'allowed') {
     return runAllowedCall(deps, { approval, caller, context }, deadline);
   }

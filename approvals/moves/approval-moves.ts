@@ -1,6 +1,7 @@
 import { v7 as uuidv7 } from 'uuid';
 
 import type { Database, Transaction } from '#database';
+import { findTraceparent } from '#telemetry';
 import { storeAnnouncement } from '../approval/announce.ts';
 import { listOpenApprovalIds } from '../approval/approval-lists.sql.ts';
 import { findApproval } from '../approval/approval.sql.ts';
@@ -45,6 +46,7 @@ export async function allowApproval(
   { actor, reason, decision, cascadedFrom, remembered }: AllowMove,
 ): Promise<Approval | undefined> {
   const key = { orgId: approval.orgId, approvalId: approval.id };
+  const traceparent = findTraceparent() ?? null;
   return db.transaction((tx) =>
     moveOpenApproval(tx, key, {
       async move() {
@@ -63,6 +65,7 @@ export async function allowApproval(
           id: uuidv7(),
           runtime: approval.card.runtime ?? 'http',
           automatic: approval.autoCallOnApprove,
+          traceparent,
         });
         return true;
       },

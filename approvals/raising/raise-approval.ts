@@ -8,6 +8,7 @@ import type { CallContext } from '#contracts/vocabulary';
 import type { Sql } from '#database';
 import { AppError } from '#errors';
 import { digestOf, isRecent, statementDigest } from '#signing';
+import { findTraceparent } from '#telemetry';
 import { storeAnnouncement } from '../approval/announce.ts';
 import {
   findApproval,
@@ -17,6 +18,7 @@ import {
 } from '../approval/approval.sql.ts';
 import { raisedAnnouncementOf } from '../approval/domain/announcements.ts';
 import { searchTextOf } from '../approval/domain/search-text.ts';
+import { traceApproval } from '../approval/trace-approval.ts';
 import type { Approval } from '../approval/domain/approval.ts';
 import { callStateOf } from '../approval/domain/call-state.ts';
 import type { CallState } from '../approval/domain/call-state.ts';
@@ -58,8 +60,10 @@ export async function raiseApproval(
   deadline: Deadline,
 ): Promise<CallState> {
   const gap = verifyGap(deps, request);
-  const callStateFor = (approval: Approval) =>
-    callStateOf(approval, { baseUrl: deps.baseUrl, relationship: 'self' });
+  const callStateFor = (approval: Approval) => {
+    traceApproval(approval);
+    return callStateOf(approval, { baseUrl: deps.baseUrl, relationship: 'self' });
+  };
 
   const identicalCall = await findIdenticalCall(deps.db, identicalCallOf(gap));
   if (identicalCall) return callStateFor(identicalCall);
@@ -150,19 +154,16 @@ async function waitForConcurrentApproval(
   }
 }
 
+interface PreviewedCall {
+  readonly request: RaiseRequest;
+  readonly gap: Gap;
+  readonly approvalId: string;
+  readonly preview: Preview & { kind: 'preview' };
+}
+
 async function storeApproval(
   deps: Deps,
-  {
-    request,
-    gap,
-    approvalId,
-    preview,
-  }: {
-    request: RaiseRequest;
-    gap: Gap;
-    approvalId: string;
-    preview: Preview & { kind: 'preview' };
-  },
+  { request, gap, approvalId, preview }: PreviewedCall,
   deadline: Deadline,
 ): Promise<Approval> {
   const settings = await deps.getOrgSettings(gap.orgId);
@@ -175,6 +176,7 @@ async function storeApproval(
   });
   const { description, disclosed, sealedCall, requestDigest, cardMac } = preview;
   const key = { orgId: gap.orgId, approvalId };
+  const traceparent = findTraceparent();
 
   return deps.db.transaction(async (tx) => {
     await lockSubtree(tx, { orgId: gap.orgId, subtreeId: frozenFields.subtreeId });
@@ -190,6 +192,7 @@ async function storeApproval(
       disclosed,
       context: request.context,
       ...(preview.serviceTitle === undefined ? {} : { serviceTitle: preview.serviceTitle }),
+      ...(traceparent === undefined ? {} : { traceparent }),
     });
     const isNew = await insertApproval(tx, {
       ...frozenFields,

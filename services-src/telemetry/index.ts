@@ -7,4 +7,4 @@ export type { Backlog } from './poll-backlog.ts';
 export { runWithRequestId } from './request-id.ts';
 export { inLayer, inSpan, openSpan, startSpan } from './span.ts';
 export { startTelemetry } from './start.ts';
-export { continueTrace, findTraceparent } from './trace-context.ts';
+export { continueTrace, findTraceparent, linksTo } from './trace-context.ts';

@@ -47,10 +47,10 @@ function findTracer(): Tracer | undefined {
 /** Runs `work` inside a span, and marks the span failed with the error's code when it throws. */
 export function inSpan<T>(
   name: string,
-  attributes: Attributes,
+  options: SpanOptions & { readonly parent?: Context },
   work: () => Promise<T>,
 ): Promise<T> {
-  return startSpan(name, { attributes }, async (span) => {
+  return startSpan(name, options, async (span) => {
     try {
       return await work();
     } catch (error) {
@@ -73,7 +73,7 @@ export async function inLayer<T>(
   const startedAt = startDuration();
   let errorType = '';
   try {
-    return await inSpan(layer, attributes, work);
+    return await inSpan(layer, { attributes }, work);
   } catch (error) {
     errorType = AppError.from(error).code;
     throw error;

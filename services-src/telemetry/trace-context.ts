@@ -27,10 +27,12 @@ export function findTraceparent(): string | undefined {
   return carrier.traceparent;
 }
 
-/** Links to the spans that these name; what is absent or not valid gives none. */
+/** Links to the spans that these name, but not from the active span to itself. */
 export function linksTo(...traceparents: readonly (string | null | undefined)[]): Link[] {
+  const activeSpanId = trace.getActiveSpan()?.spanContext().spanId;
   return traceparents.flatMap((traceparent) => {
     const spanContext = trace.getSpanContext(continueTrace(traceparent));
-    return spanContext === undefined ? [] : [{ context: spanContext }];
+    const isOther = spanContext !== undefined && spanContext.spanId !== activeSpanId;
+    return isOther ? [{ context: spanContext }] : [];
   });
 }

@@ -31,6 +31,8 @@ export interface ApprovalCard {
   readonly disclosed: readonly DisclosedField[];
   readonly credential: AuditEntry['credential'];
   readonly context: CallContext;
+  /** Of the span in which the call was suspended; absent when that was not traced. */
+  readonly traceparent?: string;
 }
 
 export interface Approval {
@@ -92,6 +94,8 @@ export interface Execution {
   readonly startedAt: Date | null;
   readonly finishedAt: Date | null;
   readonly expiresAt: Date;
+  /** Of the span in which the call was allowed; null when that was not traced. */
+  readonly traceparent: string | null;
 }
 
 /** Whether the approval is allowed and its call has not ended. */

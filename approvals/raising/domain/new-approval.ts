@@ -47,7 +47,7 @@ export function createCard(
   call: Call,
   shownFields: Pick<
     ApprovalCard,
-    'description' | 'request' | 'disclosed' | 'context' | 'serviceTitle'
+    'description' | 'request' | 'disclosed' | 'context' | 'serviceTitle' | 'traceparent'
   >,
 ): ApprovalCard {
   const { target, credential } = gap;
