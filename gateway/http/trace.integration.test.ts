@@ -91,6 +91,13 @@ test("the caller's trace continues in the components, in every MCP version", asy
         };
         await postMcp(gateway.url, stage.tokenFor(), { body: { ...toolCall, params } });
       }
+      const params = {
+        _meta: { traceparent: createTraceparent(traceId) },
+        name: 'tool of-the-caller',
+      };
+      const other = { ...toolCall, method: 'tools/of-the-caller', params };
+      await postMcp(gateway.url, stage.tokenFor(), { body: other });
+      await postMcp(gateway.url, stage.tokenFor(), { body: { ...toolCall, params } });
       const statelessCall = createStatelessRequest('tools/call', toolCall.params);
       const { params: sent } = statelessCall.body as { params: { _meta: object } };
       Object.assign(sent._meta, { traceparent: createTraceparent(traceId) });
@@ -99,6 +106,10 @@ test("the caller's trace continues in the components, in every MCP version", asy
     { sampleRatio: 0 },
   );
 
+  expect(attributesOf(spans.find(({ name }) => name === 'POST /mcp')!)).toMatchObject({
+    'mcp.method.name': 'tools/call',
+    'gen_ai.tool.name': 'service_auth',
+  });
   expect(traceIds).toHaveLength(4);
   expect(traceIds.filter((id) => id === traceId)).toHaveLength(2);
   expect(new Set(spans.map((span) => span.traceId))).toEqual(new Set([traceId]));

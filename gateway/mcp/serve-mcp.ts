@@ -34,6 +34,7 @@ import type { McpSession } from './session-id.ts';
 import type { ProtocolServerFactory, McpEndpoint } from './endpoint.ts';
 import { serveStateless } from './serve-stateless.ts';
 import { tools } from '../mcp-tools/tools.ts';
+import { findTraceparent, mcpAttributesOf } from './trace-message.ts';
 
 interface ServeMcpOptions {
   readonly deps: Deps;
@@ -145,7 +146,7 @@ async function handlePost(
     { request, reply },
     {
       name: `POST ${mcpPath}`,
-      attributes: { 'mcp.method.name': message.method?.slice(0, 100) ?? 'response' },
+      attributes: mcpAttributesOf(message),
       traceparent: findTraceparent(message),
     },
     async () => {
@@ -312,14 +313,6 @@ function assertScope(claims: Principal, { method, params }: JSONRPCRequest): voi
   throw new AppError('insufficient_scope', `${tool?.name} needs the scope ${toolScope}.`, {
     details: { scope: toolScope },
   });
-}
-
-/** In MCP, `_meta` carries the W3C trace context; a message without one leaves it to the header. */
-function findTraceparent({ params }: JSONRPCRequest): unknown {
-  const meta: unknown = params?._meta;
-  return typeof meta === 'object' && meta !== null && 'traceparent' in meta
-    ? meta.traceparent
-    : undefined;
 }
 
 function joinHeader(header: string | string[] | undefined): string | undefined {

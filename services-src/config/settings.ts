@@ -3,6 +3,7 @@ import { accessSync, constants } from 'node:fs';
 import { z } from 'zod';
 
 import { oauthClientText } from '../contracts/oauth-client-text.ts';
+import { resourceAttributesText } from './resource-attributes.ts';
 import { SecretText } from './secret.ts';
 
 export interface Setting {
@@ -511,6 +512,11 @@ export const settings = {
       .transform((names) => names.filter((name) => name !== 'none')),
     doc: 'Comma list of where metrics go: otlp = to OTEL_EXPORTER_OTLP_ENDPOINT, prometheus = /metrics at HEALTH_PORT; none = no metrics.',
     example: 'otlp,prometheus',
+  },
+  OTEL_RESOURCE_ATTRIBUTES: {
+    schema: resourceAttributesText.optional(),
+    doc: 'Comma list of attributes of all telemetry of the process, each as name=value; they replace those that it gives itself.',
+    example: 'deployment.environment.name=staging,service.namespace=gateway',
   },
   HEALTH_PORT: {
     schema: wholeNumber(0, 65_535).optional(),

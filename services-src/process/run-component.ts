@@ -18,6 +18,7 @@ export const processSettings = [
   'OTEL_EXPORTER_OTLP_ENDPOINT',
   'OTEL_TRACES_SAMPLER_ARG',
   'OTEL_METRICS_EXPORTER',
+  'OTEL_RESOURCE_ATTRIBUTES',
 ] as const satisfies readonly SettingName[];
 
 interface ObservedProcess {
@@ -40,6 +41,7 @@ export async function startObserving({
   const telemetry = await startTelemetry({
     serviceName,
     endpoint: config.OTEL_EXPORTER_OTLP_ENDPOINT,
+    resourceAttributes: config.OTEL_RESOURCE_ATTRIBUTES,
     sampleRatio: config.OTEL_TRACES_SAMPLER_ARG,
     // Without the port nobody can read the metrics, so they are not recorded.
     metricsExporters: config.OTEL_METRICS_EXPORTER.filter(

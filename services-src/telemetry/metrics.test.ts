@@ -8,6 +8,10 @@ import { startTelemetry } from './start.ts';
 const startMetrics = () =>
   startTelemetry({
     serviceName: 'gateway-test',
+    resourceAttributes: {
+      'service.instance.id': 'pod-7',
+      'deployment.environment.name': 'staging',
+    },
     endpoint: undefined,
     sampleRatio: 0,
     metricsExporters: ['prometheus'],
@@ -30,6 +34,8 @@ describe('metrics', () => {
     const names = Object.keys(metricDefinitions) as MetricName[];
     expect(shownNames.toSorted()).toEqual(['target_info', ...names.map(prometheusName)].toSorted());
     expect(text).toMatch(/^target_info\{.*service_name="gateway-test".*service_version="\d/m);
+    expect(text).toMatch(/^target_info\{.*service_instance_id="pod-7"/m);
+    expect(text).toMatch(/^target_info\{.*deployment_environment_name="staging"/m);
     expect(text).toMatch(/^nodejs_eventloop_delay\{quantile="0.99"\} \d/m);
   });
 

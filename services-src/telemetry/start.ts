@@ -9,6 +9,8 @@ import { observeProcess } from './process-metrics.ts';
 
 export interface TelemetryOptions {
   readonly serviceName: string;
+  /** Attributes of the process, which replace those that it gives itself. */
+  readonly resourceAttributes?: Readonly<Record<string, string>> | undefined;
   /** The address of an OTLP collector, for traces and, with `otlp`, for metrics. */
   readonly endpoint: string | undefined;
   /** From 0 to 1: the fraction sampled of the calls that arrive without a sampling decision. */
@@ -36,7 +38,7 @@ export async function startTelemetry(options: TelemetryOptions): Promise<Telemet
   const isPrometheusOn = metricsExporters.includes('prometheus');
   if (endpoint === undefined && !isPrometheusOn) return startup.move();
 
-  const resource = await describeProcess(options.serviceName);
+  const resource = await describeProcess(options);
   const baseUrl = endpoint?.replace(/\/$/, '');
   if (baseUrl !== undefined) startup.use(await startTraces(resource, { ...options, baseUrl }));
   const prometheus = isPrometheusOn ? await createPrometheusReader() : undefined;
@@ -52,7 +54,10 @@ export async function startTelemetry(options: TelemetryOptions): Promise<Telemet
   };
 }
 
-async function describeProcess(serviceName: string): Promise<Resource> {
+async function describeProcess({
+  serviceName,
+  resourceAttributes,
+}: TelemetryOptions): Promise<Resource> {
   const { resourceFromAttributes } = await import('@opentelemetry/resources');
   const { version } = JSON.parse(
     readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
@@ -61,6 +66,7 @@ async function describeProcess(serviceName: string): Promise<Resource> {
     'service.name': serviceName,
     'service.version': version,
     'service.instance.id': `${hostname()}:${process.pid}`,
+    ...resourceAttributes,
   });
 }
 

@@ -1,0 +1,32 @@
+import type { Attributes } from '@opentelemetry/api';
+import type { JSONRPCRequest } from '@modelcontextprotocol/server';
+
+import { tools } from '../mcp-tools/tools.ts';
+
+const tracedMethods: ReadonlySet<string> = new Set([
+  'initialize',
+  'notifications/cancelled',
+  'notifications/initialized',
+  'ping',
+  'server/discover',
+  'tools/call',
+  'tools/list',
+]);
+
+/**
+ * The attributes of a message by OpenTelemetry's conventions for MCP. Names that the gateway does
+ * not know are left out, because a client may write anything there.
+ */
+export function mcpAttributesOf({ method, params }: JSONRPCRequest): Attributes {
+  if (!tracedMethods.has(method)) return {};
+  const tool = method === 'tools/call' && tools.find(({ name }) => name === params?.['name']);
+  return { 'mcp.method.name': method, ...(tool && { 'gen_ai.tool.name': tool.name }) };
+}
+
+/** In MCP, `_meta` carries the W3C trace context; a message without one leaves it to the header. */
+export function findTraceparent({ params }: JSONRPCRequest): unknown {
+  const meta: unknown = params?._meta;
+  return typeof meta === 'object' && meta !== null && 'traceparent' in meta
+    ? meta.traceparent
+    : undefined;
+}
