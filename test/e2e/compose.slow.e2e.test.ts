@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -10,9 +10,9 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import pg from 'pg';
 import { pino } from 'pino';
-import { parse } from 'yaml';
 
 import { components } from '#contracts/vocabulary';
+import { interpolate, readComposeFile } from '../../deploy/compose-file.ts';
 import { makeComposeSecrets } from '../../deploy/compose-secrets.ts';
 import { lastingPort, startPostgres } from '../../services-src/embedded/index.ts';
 import { findNatsServer } from '../../services-src/embedded/nats-binary.ts';
@@ -20,70 +20,91 @@ import { startServerProcess } from '../../services-src/embedded/server-process.t
 import { startGithubMock } from '../story/github-mock.ts';
 import { playStory } from '../story/play.ts';
 import { startReceiver } from '../story/receiver.ts';
+import { startHaproxy } from '../support/haproxy.ts';
+import { needs } from '../support/needs.ts';
 import { programEnv } from '../support/program-env.ts';
 
-interface ComposeService {
-  command?: string[];
-  environment?: Record<string, string | number>;
-  volumes?: string[];
-}
-
 const root = new URL('../../', import.meta.url);
+const haproxy = needs('haproxy');
 
 /**
  * Runs the commands and settings of docker-compose.yml as local processes, without Docker. The test
- * replaces only the addresses of Postgres and NATS by those of local servers. Postgres has the roles
- * of the compose file; NATS runs with the deploy/nats.conf that the file mounts.
+ * replaces only addresses, and the folder of the secrets. Postgres has the roles of the compose file;
+ * NATS and the balancer run with the files that it mounts. Two gateways stand behind the balancer;
+ * without HAProxy there is one gateway alone.
  */
 describe('docker-compose.yml', () => {
   const stack = new AsyncDisposableStack();
   const logs: string[] = [];
-  const variables: Record<string, string> = makeComposeSecrets(components, () => randomBytes(32));
-  let services: Record<string, ComposeService>;
+  const variables: Record<string, string> = {};
+  const { services } = readComposeFile();
+  /** The other port and health port that each further gateway has. */
+  const gateways: Record<string, string>[] = [];
+  let secretsDir: string;
   let rewriteAddresses: (value: string) => string;
 
   beforeAll(async () => {
     const logger = pino({ level: 'error' });
     const dataDir = await mkdtemp(join(tmpdir(), 'aag-compose-'));
     stack.defer(() => rm(dataDir, { recursive: true, force: true }));
+    secretsDir = join(dataDir, 'secrets');
+    await mkdir(secretsDir);
+    const secrets = makeComposeSecrets(components, () => randomBytes(32));
+    await writeSecrets(secrets);
     const postgres = stack.use(await startPostgres({ dataDir, logger, durable: false }));
-    const composeFile = parse(await readFile(new URL('docker-compose.yml', root), 'utf8'), {
-      merge: true,
-    }) as { services: Record<string, ComposeService> };
-    services = composeFile.services;
     const natsUrl = await startNats(join(dataDir, 'streams'));
 
-    await createOwner(postgres.adminUrl, variables['POSTGRES_PASSWORD'] ?? '');
+    await createOwner(postgres.adminUrl, secrets['POSTGRES_PASSWORD'] ?? '');
     const socket = new URL(postgres.adminUrl).search;
     rewriteAddresses = (value) =>
       value
+        .replace('/run/secrets', secretsDir)
         .replace('http://auth:', 'http://127.0.0.1:')
         .replace(/^gateway$/, '127.0.0.1')
+        .replace('172.31.255.2', '127.0.0.1')
         .replace('@nats:4222', `@${natsUrl.replace('nats://', '')}`)
         .replace(/@postgres:5432\/(\w+)/, `@localhost/$1${socket}`);
+    await writeSecrets(
+      Object.fromEntries(
+        Object.entries(secrets).map(([name, value]) => [name, rewriteAddresses(value)]),
+      ),
+    );
   });
   afterAll(() => stack.disposeAsync());
 
+  async function writeSecrets(secrets: Readonly<Record<string, string>>): Promise<void> {
+    for (const [name, value] of Object.entries(secrets)) {
+      await writeFile(join(secretsDir, name), `${value}\n`);
+    }
+  }
+
   /** Starts NATS as the compose file does, on loopback; returns its URL. */
   async function startNats(storeDir: string): Promise<string> {
-    const { command = [], environment = {}, volumes = [] } = services['nats'] ?? {};
+    const { entrypoint, command = [], environment = {}, volumes = [] } = services['nats'] ?? {};
     expect(volumes).toContain('./deploy/nats.conf:/etc/nats/nats.conf:ro');
     expect(volumes).toContain(`nats:${environment['NATS_STORE_DIR']}`);
     const natsConfigPath = fileURLToPath(new URL('deploy/nats.conf', root));
-    const args = command.map((each) => each.replace('/etc/nats/nats.conf', natsConfigPath));
-    const settings = Object.entries(environment).map(([key, value]) => [
-      key,
-      interpolate(String(value), variables),
-    ]);
+    const [program = '', ...args] = [...(entrypoint ?? []), ...command].map((each) =>
+      interpolate(each, {})
+        .replace('/etc/nats/nats.conf', natsConfigPath)
+        .replace('/run/secrets', secretsDir),
+    );
+    const natsServer = await findNatsServer({
+      environment: process.env,
+      logger: pino({ level: 'silent' }),
+    });
+    const programsDir = `${storeDir}-program`;
+    await mkdir(programsDir);
+    await symlink(natsServer, join(programsDir, 'nats-server'));
     let address: string | undefined;
     const server = await startServerProcess({
       name: 'NATS',
-      command: await findNatsServer({
-        environment: process.env,
-        logger: pino({ level: 'silent' }),
-      }),
+      command: program,
       args: [...args, '--addr', '127.0.0.1', '--port', '-1', '--http_port', '-1'],
-      env: { ...Object.fromEntries(settings), NATS_STORE_DIR: storeDir },
+      env: {
+        PATH: `${programsDir}:${programEnv['PATH'] ?? ''}`,
+        NATS_STORE_DIR: storeDir,
+      },
       readyTimeoutMs: 30_000,
       stopSteps: [{ signal: 'SIGTERM', waitMs: 10_000 }],
       onLine: (line) => {
@@ -95,7 +116,7 @@ describe('docker-compose.yml', () => {
     return `nats://${address}`;
   }
 
-  function startService(name: string): ChildProcess {
+  function startService(name: string, changes: Record<string, string> = {}): ChildProcess {
     const { command = [], environment = {} } = services[name] ?? {};
     const [program, ...args] = command;
     if (program !== 'node') throw new Error(`${name} does not run node`);
@@ -105,7 +126,7 @@ describe('docker-compose.yml', () => {
     ]);
     const child = spawn(process.execPath, args, {
       cwd: root,
-      env: { ...programEnv, ...Object.fromEntries(settings) },
+      env: { ...programEnv, ...Object.fromEntries(settings), ...changes },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     for (const stream of [child.stdout, child.stderr]) {
@@ -114,8 +135,34 @@ describe('docker-compose.yml', () => {
     return child;
   }
 
+  /** Starts a component that must end with 0 when it is told to stop. */
+  function startUntilEnd(name: string, changes?: Record<string, string>): void {
+    const child = startService(name, changes);
+    stack.defer(async () => {
+      const childExit = once(child, 'exit');
+      child.kill('SIGTERM');
+      const [exitCode] = await childExit;
+      expect({ name, exitCode }).toEqual({ name, exitCode: 0 });
+    });
+  }
+
+  async function startGateways(): Promise<void> {
+    if (!haproxy.isAvailable) return startUntilEnd('gateway');
+    for (let index = 0; index < 2; index += 1) {
+      const ports = {
+        PORT: String(await lastingPort()),
+        HEALTH_PORT: String(await lastingPort()),
+      };
+      gateways.push(ports);
+      startUntilEnd('gateway', ports);
+    }
+    const { PORT = '' } = variables;
+    const servers = gateways.map((ports) => `127.0.0.1:${ports['PORT']}`);
+    stack.use(await startHaproxy({ port: Number(PORT), servers }));
+  }
+
   test(
-    'starts a gateway that plays every scene of the demonstration, with the file’s commands and settings',
+    `starts gateways that play every scene of the demonstration, with the file’s commands and settings${haproxy.note}`,
     { timeout: 300_000 },
     async () => {
       const github = stack.use(await startGithubMock());
@@ -123,18 +170,12 @@ describe('docker-compose.yml', () => {
       variables['EGRESS_ALLOW'] = [github.url, receiver.url].map((url) => new URL(url).host).join();
       variables['PORT'] = String(await lastingPort());
       variables['SHUTDOWN_PAUSE_SECONDS'] = '0';
+      variables['TEMPLATES_DIR'] = '';
 
       const [code] = await once(startService('migrate'), 'exit');
       expect({ code, logs: code === 0 ? [] : logs }).toEqual({ code: 0, logs: [] });
-      for (const name of components) {
-        const child = startService(name);
-        stack.defer(async () => {
-          const childExit = once(child, 'exit');
-          child.kill('SIGTERM');
-          const [exitCode] = await childExit;
-          expect({ name, exitCode }).toEqual({ name, exitCode: 0 });
-        });
-      }
+      for (const name of components) if (name !== 'gateway') startUntilEnd(name);
+      await startGateways();
       const signInUrl = await waitForLink();
       const steps: string[] = [];
       await playStory({ signInUrl, github, receiver, say: (line) => steps.push(line) });
@@ -149,8 +190,10 @@ describe('docker-compose.yml', () => {
 
   /** Runs the health checks of the compose file, and tells whether all succeed. */
   async function areHealthy(gatewayUrl: string): Promise<boolean> {
-    const ports = Object.values(services).flatMap(
-      ({ environment }) => environment?.['HEALTH_PORT'] ?? [],
+    const ports = Object.entries(services).flatMap(([name, { environment }]) =>
+      name === 'gateway' && gateways.length > 0
+        ? gateways.map((each) => each['HEALTH_PORT'])
+        : (environment?.['HEALTH_PORT'] ?? []),
     );
     const urls = [gatewayUrl, ...ports.map((port) => `http://127.0.0.1:${port}`)];
     const answers = await Promise.all(urls.map(isUp));
@@ -168,19 +211,6 @@ describe('docker-compose.yml', () => {
     );
   }
 });
-
-/** Fills in `${NAME}`, `${NAME:-default}` and `${NAME:?message}` as docker compose does. */
-function interpolate(value: string, variables: Record<string, string>): string {
-  return value.replaceAll(
-    /\$\{([A-Z_]+)(?::([-?])((?:[^{}]|\$\{[^{}]*\})*))?\}/g,
-    (_, name: string, operator: string | undefined, operand: string | undefined) => {
-      const foundVariable = variables[name];
-      if (foundVariable !== undefined && foundVariable !== '') return foundVariable;
-      if (operator === '?') throw new Error(`${name}: ${operand}`);
-      return operator === '-' ? interpolate(operand ?? '', variables) : '';
-    },
-  );
-}
 
 async function isUp(origin: string): Promise<boolean> {
   return fetch(`${origin}/health/ready`).then(

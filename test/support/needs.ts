@@ -6,6 +6,7 @@ export type MachinePart =
   | 'a disk of its own'
   | 'chromium'
   | 'promtool'
+  | 'haproxy'
   | 'root'
   | 'a terminal';
 
@@ -39,14 +40,8 @@ const reasonChecks: Record<MachinePart, () => string> = {
     }
   },
   root: () => (process.geteuid?.() === 0 ? '' : 'these tests run as an ordinary user'),
-  promtool: () => {
-    try {
-      execFileSync('promtool', ['--version'], { stdio: 'ignore' });
-      return '';
-    } catch {
-      return 'no promtool (Prometheus) on the path';
-    }
-  },
+  promtool: () => findProgramProblem('promtool', '--version'),
+  haproxy: () => findProgramProblem('haproxy', '-v'),
   chromium: () => {
     const chromiumPaths = [
       process.env['CHROMIUM_PATH'] ?? '',
@@ -58,6 +53,15 @@ const reasonChecks: Record<MachinePart, () => string> = {
       : 'no chromium found';
   },
 };
+
+function findProgramProblem(program: string, harmlessOption: string): string {
+  try {
+    execFileSync(program, [harmlessOption], { stdio: 'ignore' });
+    return '';
+  } catch {
+    return `no ${program} on the path`;
+  }
+}
 
 /**
  * A command that runs another one, its last arguments, with a small disk of its own at a folder.

@@ -1,0 +1,56 @@
+import { readFileSync } from 'node:fs';
+
+import { parse } from 'yaml';
+
+/** The parts of a service in docker-compose.yml that are read here, with merged keys filled in. */
+export interface ComposeService {
+  readonly image?: string;
+  readonly user?: string;
+  readonly entrypoint?: readonly string[];
+  readonly command?: readonly string[];
+  readonly environment?: Readonly<Record<string, string | number>>;
+  readonly secrets?: readonly string[];
+  readonly volumes?: readonly string[];
+  readonly tmpfs?: readonly string[];
+  readonly cap_drop?: readonly string[];
+  readonly security_opt?: readonly string[];
+  readonly read_only?: boolean;
+  readonly restart?: string;
+  readonly mem_limit?: string;
+  readonly cpus?: number;
+  readonly pids_limit?: number;
+  readonly stop_grace_period?: string;
+  readonly healthcheck?: { readonly disable?: boolean; readonly test?: readonly string[] };
+  readonly ports?: readonly string[];
+}
+
+export interface ComposeFile {
+  readonly services: Readonly<Record<string, ComposeService>>;
+  readonly secrets: Readonly<Record<string, { readonly file: string }>>;
+}
+
+export function readComposeFile(): ComposeFile {
+  const text = readFileSync(new URL('../docker-compose.yml', import.meta.url), 'utf8');
+  return parse(text, { merge: true }) as ComposeFile;
+}
+
+/**
+ * Fills in `${NAME}`, `${NAME:-default}`, `${NAME:+replacement}` and `$$` as docker compose does.
+ * The default may hold one variable more.
+ */
+export function interpolate(
+  value: string,
+  variables: Readonly<Record<string, string | undefined>>,
+): string {
+  return value.replaceAll(
+    /\$\$|\$\{([A-Z_]+)(?::([-+])((?:[^{}]|\$\{[^{}]*\})*))?\}/g,
+    (text, name: string | undefined, operator: string | undefined, operand: string | undefined) => {
+      if (name === undefined) return text.slice(1);
+      const foundValue = variables[name] ?? '';
+      if (operator === '+') return foundValue === '' ? '' : (operand ?? '');
+      return foundValue === '' && operator === '-'
+        ? interpolate(operand ?? '', variables)
+        : foundValue;
+    },
+  );
+}

@@ -1,0 +1,157 @@
+import { once } from 'node:events';
+import { createServer, request } from 'node:http';
+import type { IncomingMessage, RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+import { describe, expect, test } from 'vitest';
+
+import { lastingPort } from '../services-src/embedded/index.ts';
+import { startHaproxy } from '../test/support/haproxy.ts';
+import { needs } from '../test/support/needs.ts';
+import { sendRaw } from '../test/support/raw.ts';
+import { pollUntil } from '../test/support/world.ts';
+
+const haproxy = needs('haproxy');
+
+interface Gateway extends AsyncDisposable {
+  readonly address: string;
+  isReady: boolean;
+}
+
+/** A server that answers health checks as a gateway does, and everything else as it is told. */
+async function startGateway(answer: RequestListener): Promise<Gateway> {
+  const gateway = { isReady: true };
+  const server = createServer((incoming, reply) => {
+    if (incoming.url !== '/health/ready') return answer(incoming, reply);
+    reply.writeHead(gateway.isReady ? 200 : 503).end();
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return Object.assign(gateway, {
+    address: `127.0.0.1:${(server.address() as AddressInfo).port}`,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise<void>((resolve) => void server.close(() => resolve()));
+    },
+  });
+}
+
+async function startBalanced(
+  gateways: readonly Gateway[],
+): Promise<AsyncDisposable & { url: string }> {
+  const port = await lastingPort();
+  const balancer = await startHaproxy({ port, servers: gateways.map(({ address }) => address) });
+  const url = `http://127.0.0.1:${port}`;
+  return { url, [Symbol.asyncDispose]: () => balancer[Symbol.asyncDispose]() };
+}
+
+const isAnswered = (url: string) => async () => (await fetch(`${url}/health/ready`)).ok;
+
+describe.skipIf(!haproxy.isAvailable)(`the balancer${haproxy.note}`, () => {
+  test('tells the address of the client, and passes nothing that a client says of its host', async () => {
+    await using gateway = await startGateway(
+      ({ headers }, reply) => void reply.end(JSON.stringify(headers)),
+    );
+    await using balancer = await startBalanced([gateway]);
+    await pollUntil(isAnswered(balancer.url), 'the gateway is ready');
+
+    const { body } = await sendRaw(balancer.url, {
+      method: 'GET',
+      path: '/',
+      headers: {
+        host: 'gateway.example.com',
+        'x-forwarded-for': '203.0.113.9',
+        'x-forwarded-host': 'elsewhere.example.com',
+        'x-forwarded-proto': 'ftp',
+      },
+    });
+    const headers = JSON.parse(String(body)) as Record<string, string>;
+    expect(headers).toMatchObject({
+      host: 'gateway.example.com',
+      'x-forwarded-for': '203.0.113.9, 127.0.0.1',
+    });
+    expect(Object.keys(headers).filter((name) => name.startsWith('x-forwarded-'))).toEqual([
+      'x-forwarded-for',
+    ]);
+  });
+
+  test('passes paths, long headers and large bodies as they come', async () => {
+    await using gateway = await startGateway((incoming, reply) => {
+      let bytes = 0;
+      incoming.on('data', (chunk: Buffer) => (bytes += chunk.length));
+      incoming.on('end', () =>
+        reply.end(`${incoming.url} ${incoming.headers['x-long']?.length} ${bytes}`),
+      );
+    });
+    await using balancer = await startBalanced([gateway]);
+    await pollUntil(isAnswered(balancer.url), 'the gateway is ready');
+
+    const { body } = await sendRaw(balancer.url, {
+      path: '/a%2Fb/../c//d?e=%zz',
+      headers: { 'x-long': 'x'.repeat(15_000) },
+      body: Buffer.alloc(5_000_000, 'x'),
+    });
+    expect(body).toBe('/a%2Fb/../c//d?e=%zz 15000 5000000');
+  });
+
+  test('passes each event of a stream at once, and tells the gateway that the client has gone', async () => {
+    let hasEnded = false;
+    await using gateway = await startGateway((_, reply) => {
+      reply.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: first\n\n');
+      reply.on('close', () => (hasEnded = true));
+    });
+    await using balancer = await startBalanced([gateway]);
+    await pollUntil(isAnswered(balancer.url), 'the gateway is ready');
+
+    const client = request(balancer.url).end();
+    const [reply] = (await once(client, 'response')) as [IncomingMessage];
+    const [chunk] = (await once(reply, 'data')) as [Buffer];
+    expect(chunk.toString()).toBe('data: first\n\n');
+    expect(hasEnded).toBe(false);
+    client.destroy();
+    await pollUntil(() => hasEnded, 'the gateway sees that the client has gone');
+  });
+
+  test(
+    'sends requests to gateways that are ready alone, and else answers itself',
+    { timeout: 120_000 },
+    async () => {
+      await using first = await startGateway((_, reply) => void reply.end('first'));
+      await using second = await startGateway((_, reply) => void reply.end('second'));
+      await using balancer = await startBalanced([first, second]);
+      const ask = async () => (await fetch(balancer.url)).text();
+      const seen = new Set<string>();
+      await pollUntil(async () => seen.add(await ask()).size === 2, 'both gateways answer');
+
+      first.isReady = false;
+      let others = 0;
+      await pollUntil(async () => {
+        others = (await ask()) === 'second' ? others + 1 : 0;
+        return others === 20;
+      }, 'the second one alone answers');
+
+      second.isReady = false;
+      await pollUntil(async () => (await fetch(balancer.url)).status === 503, 'no gateway answers');
+      const refusal = await fetch(balancer.url);
+      expect(await refusal.json()).toMatchObject({ error: 'unavailable' });
+      expect(refusal.headers.get('retry-after')).toBe('1');
+    },
+  );
+
+  test('never sends a request twice, and says so of a gateway that ends before it answers', async () => {
+    let requests = 0;
+    const endBeforeAnswer: RequestListener = (incoming) => {
+      requests += 1;
+      incoming.socket.destroy();
+    };
+    await using first = await startGateway(endBeforeAnswer);
+    await using second = await startGateway(endBeforeAnswer);
+    await using balancer = await startBalanced([first, second]);
+    await pollUntil(isAnswered(balancer.url), 'a gateway is ready');
+
+    const reply = await fetch(balancer.url, { method: 'POST', body: '{}' });
+    expect(reply.status).toBe(502);
+    expect(await reply.json()).toMatchObject({ error: 'outcome_unknown' });
+    expect(requests).toBe(1);
+  });
+});
