@@ -1,6 +1,9 @@
 import type { CommandRow, OptionRow } from './command.ts';
 import { approvalCommands } from './rest/approval-commands.ts';
-import { restCommand } from './rest/command.ts';
+import { commonOptions, restCommand } from './rest/command.ts';
+import { orgCommands } from './rest/org-commands.ts';
+import { ownerCommands } from './rest/owner-commands.ts';
+import { serviceCommands } from './rest/service-commands.ts';
 import { profilePathOf, readCredentialFileSetting, readProfileSetting } from './settings.ts';
 
 const urlOption: OptionRow = [
@@ -103,6 +106,9 @@ export const commands: readonly CommandRow[] = [
     async () => (await import('./rest/calls.ts')).callHttp,
   ),
   ...approvalCommands,
+  ...ownerCommands,
+  ...serviceCommands,
+  ...orgCommands,
   {
     usage: 'mcp',
     about: 'Speak MCP on stdin and stdout for an editor, and forward it to the gateway.',
@@ -148,6 +154,27 @@ export const commands: readonly CommandRow[] = [
       const { logout } = await import('./login/logout.ts');
       const file = options['credentialFile'] as string | undefined;
       await logout(readCredentialFileSetting(file, environment));
+    },
+  },
+  {
+    usage: 'doctor',
+    about: 'Check the address, the clock, the gateway and the login, and say what to mend.',
+    options: commonOptions,
+    run: async ({ options, environment }) => {
+      const [{ examine }, { printAnswer }] = await Promise.all([
+        import('./rest/doctor.ts'),
+        import('./rest/output.ts'),
+      ]);
+      printAnswer(await examine(options, environment), { isJson: options['json'] === true });
+    },
+  },
+  {
+    usage: 'start',
+    about: 'Start a gateway on this machine, as "npm start" does.',
+    notes: 'The settings are environment variables: see docs/operating.md.',
+    run: async ({ environment }) => {
+      const { startGateway } = await import('./start.ts');
+      await startGateway(environment);
     },
   },
   {

@@ -1,10 +1,9 @@
-import { readFileSync } from 'node:fs';
-
 import { commands } from './commands.ts';
 import { exitCodes } from './exit-codes.ts';
 import { runProgram } from './program.ts';
 import { useProxy } from './proxy.ts';
 import { Refusal } from './refusal.ts';
+import { readVersion } from './version.ts';
 import { makePrintable, makePrintableText } from './words.ts';
 
 // A reader that has seen enough, such as `head`, closes stdout; that is no error.
@@ -33,9 +32,4 @@ function describeRefusal(refusal: Refusal, args: readonly string[]): string {
   }
   const tryHelp = refusal.exitCode === exitCodes.usage ? '\nTry: action-gateway --help' : '';
   return `action-gateway: ${refusal.message.split('\n').map(makePrintable).join('\n')}${tryHelp}`;
-}
-
-function readVersion(): string {
-  const file = new URL('../package.json', import.meta.url);
-  return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;
 }

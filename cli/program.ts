@@ -8,6 +8,15 @@ import type { Environment } from './settings.ts';
 
 const groups: Readonly<Record<string, string>> = {
   approvals: 'calls that wait for a decision',
+  agents: 'programs that act for you',
+  keys: 'what agents sign in with',
+  secrets: 'credentials that the gateway keeps and puts into calls',
+  rules: 'what is allowed and denied without a question',
+  services: 'what agents can call',
+  templates: 'descriptions that services are made from',
+  users: 'people of the org',
+  webhooks: 'addresses that get events',
+  audit: 'the record of what happened',
 };
 
 /**

@@ -1,9 +1,9 @@
 import type { ApprovalResponse, ResolveApprovalBody } from '#contracts/http/approvals';
-import { Refusal, misuse } from '../refusal.ts';
+import { misuse } from '../refusal.ts';
 import { makePrintable } from '../words.ts';
 import type { Api } from './api.ts';
 import type { RestCall } from './command.ts';
-import { askPerson, canAsk } from './input.ts';
+import { askYes, canAsk } from './input.ts';
 import { readLimit } from './limit.ts';
 import { formatJson } from './output.ts';
 import type { Answer } from './output.ts';
@@ -122,8 +122,8 @@ async function confirm(approval: ApprovalResponse): Promise<void> {
   const what = makePrintable(approval.action_description);
   if (!canAsk()) throw misuse(`"${what}" ${why}: look at it, and add --yes.`);
   const request = formatJson(approval.request);
-  const answer = await askPerson(`${request}\n${what}\nThis ${why}. Type "yes" to allow it: `);
-  if (answer.trim().toLowerCase() !== 'yes') throw new Refusal('It was not allowed.');
+  const question = `${request}\n${what}\nThis ${why}. Type "yes" to allow it: `;
+  await askYes(question, 'It was not allowed.');
 }
 
 /** `action-gateway approvals deny <id>`: refuses the call; who made it reads the reason. */

@@ -16,7 +16,8 @@ export interface RestCall<Options = object> {
 /** What the command does; it returns what is printed. */
 export type RestHandler<Options> = (call: RestCall<Options>) => Promise<Answer>;
 
-const commonOptions: readonly OptionRow[] = [
+/** The options of all commands that ask the gateway. */
+export const commonOptions: readonly OptionRow[] = [
   ['--json', 'print JSON'],
   ['--profile <name>', 'use this profile instead of "default"'],
   ['--url <url>', 'address of the gateway (default: the one of the login)'],

@@ -1,7 +1,8 @@
 import { readFile, stat } from 'node:fs/promises';
 import { createInterface } from 'node:readline/promises';
+import { Writable } from 'node:stream';
 
-import { misuse, reasonOf } from '../refusal.ts';
+import { Refusal, misuse, reasonOf } from '../refusal.ts';
 
 /** As much as the gateway takes in one request. */
 const inputBytesMax = 1_024 * 1_024;
@@ -62,5 +63,40 @@ export async function askPerson(question: string): Promise<string> {
     return await terminal.question(question);
   } finally {
     terminal.close();
+  }
+}
+
+/** @throws Refusal unless the person types "yes". */
+export async function askYes(question: string, refusal = 'Nothing was done.'): Promise<void> {
+  const answer = await askPerson(question);
+  if (answer.trim().toLowerCase() !== 'yes') throw new Refusal(refusal);
+}
+
+/**
+ * Asks the person at the terminal for a secret of one line. The terminal does not show what is typed.
+ *
+ * @throws Refusal if several lines are pasted, or if the person presses Ctrl+C or Ctrl+D.
+ */
+export async function askSecret(question: string): Promise<string> {
+  process.stderr.write(question);
+  const output = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const terminal = createInterface({
+    input: process.stdin,
+    output,
+    terminal: true, // without echo, and with the keys that edit a line
+    historySize: 0,
+  });
+  let isOneLine = true;
+  terminal.on('line', () => (isOneLine = false)); // "question" takes the first line
+  try {
+    const ended = new Promise<never>((_resolve, reject) =>
+      terminal.once('close', () => reject(new Refusal('Nothing was stored.'))),
+    );
+    const typed = await Promise.race([terminal.question(''), ended]);
+    if (isOneLine) return typed;
+    throw misuse('These are several lines: put them into a file, and the file on stdin (< FILE).');
+  } finally {
+    terminal.close();
+    process.stderr.write('\n');
   }
 }

@@ -1,7 +1,8 @@
 import { misuse } from '../refusal.ts';
 
 const limitDefault = 50;
-const limitMax = 1_000;
+/** The most entries that a command asks for. */
+export const listLimitMax = 1_000;
 
 /**
  * How many entries of a list a person wants.
@@ -11,6 +12,6 @@ const limitMax = 1_000;
 export function readLimit({ limit }: { readonly limit?: string }): number {
   if (limit === undefined) return limitDefault;
   const count = /^\d{1,4}$/.test(limit) ? Number(limit) : 0;
-  if (count >= 1 && count <= limitMax) return count;
-  throw misuse(`--limit is a number from 1 to ${limitMax}.`);
+  if (count >= 1 && count <= listLimitMax) return count;
+  throw misuse(`--limit is a number from 1 to ${listLimitMax}.`);
 }

@@ -52,6 +52,11 @@ export function printNote(note: string): void {
   process.stderr.write(`${makePrintableText(note)}\n`);
 }
 
+/** Shows how far something long is, in one line of a terminal that the next one replaces. */
+export function showProgress(text: string): void {
+  if (process.stderr.isTTY) process.stderr.write(`\r\u001B[K${makePrintable(text)}`);
+}
+
 /** Writes one line of text. The text has only printable characters already. */
 export function writeLine(text: string): void {
   process.stdout.write(`${text}\n`);

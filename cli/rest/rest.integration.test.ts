@@ -4,27 +4,12 @@ import { expect, test } from 'vitest';
 
 import { lastingPort } from '../../services-src/embedded/index.ts';
 import { startGateway } from '../gateway.testing.ts';
-import type { GatewayBehaviour } from '../gateway.testing.ts';
-import { makeFolder, runToEnd, writeLogin } from '../program.testing.ts';
+import { writeLogin } from '../program.testing.ts';
+import { startWorld as startSignedIn } from './world.testing.ts';
 
-/** A stand-in for the gateway, a login at it, and what runs commands with that login. */
-async function startWorld(behaviour: GatewayBehaviour = {}) {
-  const stack = new AsyncDisposableStack();
-  const gateway = stack.use(await startGateway({ answerRest: answerWithCaller, ...behaviour }));
-  const folder = stack.use(await makeFolder());
-  const profiles = join(folder.path, 'action-gateway', 'profiles');
-  gateway.accessTokens.add('CANARY-access-0');
-  gateway.refreshTokens.add('CANARY-refresh-0');
-  await writeLogin(join(profiles, 'default.json'), gateway.url, { scope: 'user' });
-  const settings = { XDG_CONFIG_HOME: folder.path };
-  return {
-    gateway,
-    profiles,
-    run: (args: readonly string[], environment: Record<string, string> = {}) =>
-      runToEnd(args, { ...settings, ...environment }),
-    [Symbol.asyncDispose]: () => stack.disposeAsync(),
-  };
-}
+/** A signed-in world in which every request is answered with the caller. */
+const startWorld: typeof startSignedIn = (behaviour) =>
+  startSignedIn({ answerRest: answerWithCaller, ...behaviour });
 
 const caller = {
   path: ['ann\u202E'],

@@ -1,84 +1,30 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { stripVTControlCharacters } from 'node:util';
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
-import { makeFolder, runToEnd, startProgram } from '../../cli/program.testing.ts';
+import { runToEnd, startProgram } from '../../cli/program.testing.ts';
+import { jsonOf, startCommandLine } from '../support/command-line.ts';
+import type { CommandLine } from '../support/command-line.ts';
 import { needs } from '../support/needs.ts';
-import { openBrowser } from '../support/oauth-browser.ts';
-import { programEnv } from '../support/program-env.ts';
-import { createAgent, pollUntil, startWorld, successfulBodyOf } from '../support/world.ts';
+import { createAgent, pollUntil, successfulBodyOf } from '../support/world.ts';
 import type { Agent, World } from '../support/world.ts';
 
-const bin = fileURLToPath(new URL('../../cli/bin.mjs', import.meta.url));
 const terminal = needs('a terminal');
 
+let line: CommandLine;
 let world: World;
 let bot: Agent;
-let configFolder: string;
-const stack = new AsyncDisposableStack();
 
 beforeAll(async () => {
-  world = stack.use(await startWorld());
-  configFolder = stack.use(await makeFolder()).path;
-  bot = await createAgent(world.url, world.admin, 'bot');
-  await signInAsAdmin();
+  line = await startCommandLine();
+  ({ world, bot } = line);
 });
-afterAll(() => stack.disposeAsync());
+afterAll(() => line[Symbol.asyncDispose]());
 
-/** Runs `action-gateway login`, and is the browser in which the admin agrees. */
-async function signInAsAdmin(): Promise<void> {
-  const login = startProgram(['login', '--no-browser', '--url', world.url], personSettings());
-  let line = await login.nextLine();
-  while (line !== undefined && !URL.canParse(line.trim())) line = await login.nextLine();
-  const browser = openBrowser(world.url, { cookie: world.admin.cookie });
-  await fetch(await browser.authorize(line?.trim() ?? ''));
-  expect(await login.exitCode, login.stderr()).toBe(0);
-}
-
-const personSettings = () => ({ XDG_CONFIG_HOME: configFolder });
-const agentSettings = () => ({
-  XDG_CONFIG_HOME: configFolder,
-  ACTION_GATEWAY_KEY: bot.key,
-  ACTION_GATEWAY_URL: world.url,
-});
-const runAsPerson = (...args: string[]) => runToEnd(args, personSettings());
-const runAsAgent = (...args: string[]) => runToEnd(args, agentSettings());
-
-async function jsonOf(run: ReturnType<typeof runToEnd>, expectedCode = 0) {
-  const { code, stdout, stderr } = await run;
-  expect(code, stderr).toBe(expectedCode);
-  return JSON.parse(stdout);
-}
-
-/** Starts the program at a terminal, as a person does who sits before it. */
-function startAtTerminal(command: string, environment: Record<string, string> = {}) {
-  const child = spawn(
-    '/usr/bin/script',
-    ['--quiet', '--return', '--command', `exec ${process.execPath} ${bin} ${command}`, '/dev/null'],
-    {
-      env: { ...programEnv, TERM: 'xterm-256color', ...personSettings(), ...environment },
-      stdio: ['pipe', 'pipe', 'inherit'],
-    },
-  );
-  let screen = '';
-  child.stdout.on('data', (chunk: Buffer) => (screen += chunk.toString().replaceAll('\r', '')));
-  const exited = once(child, 'exit').then(([code]) => code as number | null);
-  return {
-    exited,
-    screen: () => screen,
-    type: (text: string) => child.stdin.write(text),
-    untilShown: (text: string) =>
-      pollUntil(
-        () => screen.includes(text) || child.exitCode !== null,
-        `${text} on the screen, which has ${screen}`,
-      ),
-  };
-}
+const runAsPerson = (...args: string[]) => line.runAsPerson(...args);
+const runAsAgent = (...args: string[]) => line.runAsAgent(...args);
 
 /** Suspends a call of the agent, and returns the id of its approval. */
 async function suspendCall(method = 'POST', path = '/notes'): Promise<string> {
@@ -95,7 +41,7 @@ describe('who one is', () => {
       scopes: ['user'],
     });
     expect(await jsonOf(runAsAgent('whoami', '--json'))).toMatchObject({ id: bot.id });
-    const file = join(configFolder, 'action-gateway/profiles/default.json');
+    const file = join(line.configFolder, 'action-gateway/profiles/default.json');
     expect((await stat(file)).mode & 0o777).toBe(0o600);
   });
 
@@ -116,7 +62,7 @@ describe('who one is', () => {
   test('an agent key that was revoked exits with 3', async () => {
     const other = await createAgent(world.url, world.admin, 'other');
     successfulBodyOf(await world.admin.post(`/v1/identities/${other.id}/revoke`));
-    const environment = { ...agentSettings(), ACTION_GATEWAY_KEY: other.key };
+    const environment = { ...line.agentSettings, ACTION_GATEWAY_KEY: other.key };
     await expect.poll(async () => (await runToEnd(['whoami'], environment)).code).toBe(3);
   });
 });
@@ -159,7 +105,7 @@ describe('calls', () => {
     expect((await runAsPerson('approvals', 'deny', id, '--reason', 'too soon')).code).toBe(0);
 
     const args = ['http', 'POST', url, '--data', '{"b":1}', '--wait', '5m'];
-    const call = startProgram(args, agentSettings());
+    const call = startProgram(args, line.agentSettings);
     await pollUntil(() => call.stderr().includes('approvals allow'), 'the pending call');
     const open = await jsonOf(runAsPerson('approvals', 'list', '--json'));
     expect(open).toHaveLength(1);
@@ -171,7 +117,7 @@ describe('calls', () => {
 
   test('a denied call exits with 4 and says why', async () => {
     const url = `${world.upstream.url}/denied`;
-    const call = startProgram(['http', 'POST', url, '--data', '{}', '--wait'], agentSettings());
+    const call = startProgram(['http', 'POST', url, '--data', '{}', '--wait'], line.agentSettings);
     await pollUntil(
       () => call.stderr().includes('approvals allow') || call.child.exitCode !== null,
       'the pending call',
@@ -245,7 +191,7 @@ describe('approvals', () => {
 
   test('watch prints what is open, and then what comes and ends', async () => {
     const first = await suspendCall('POST', '/first');
-    await using watch = startProgram(['approvals', 'watch'], personSettings());
+    await using watch = startProgram(['approvals', 'watch'], line.personSettings);
     expect(await watch.nextLine()).toContain(`raised  ${first}`);
     const second = await suspendCall('POST', '/second');
     expect(await watch.nextLine()).toContain(`raised  ${second}`);
@@ -258,13 +204,13 @@ describe('approvals', () => {
 describe.runIf(terminal.isAvailable)(`at a terminal${terminal.note}`, () => {
   test('a list is a table with a dim header, without colour where NO_COLOR is set', async () => {
     const id = await suspendCall('POST', '/table');
-    const list = startAtTerminal('approvals list');
+    const list = line.startAtTerminal('approvals list');
     expect(await list.exited).toBe(0);
     expect(list.screen()).toContain('\u001B[2mID ');
     const rows = stripVTControlCharacters(list.screen()).trim().split('\n');
     expect(rows[0]).toMatch(/^ID +STATUS +RISK +ASKED BY +WHAT$/);
     expect(rows[1]).toMatch(new RegExp(`^${id}  pending  med +admin/bot +`));
-    const plain = startAtTerminal('approvals list', { NO_COLOR: '1' });
+    const plain = line.startAtTerminal('approvals list', { NO_COLOR: '1' });
     await plain.exited;
     expect(plain.screen()).not.toContain('\u001B');
     await runAsPerson('approvals', 'deny', id);
@@ -276,7 +222,7 @@ describe.runIf(terminal.isAvailable)(`at a terminal${terminal.note}`, () => {
       ['y', 1],
       ['yes', 0],
     ] as const) {
-      const allow = startAtTerminal(`approvals allow ${id}`);
+      const allow = line.startAtTerminal(`approvals allow ${id}`);
       await allow.untilShown('Type "yes"');
       expect(allow.screen()).toContain(`${world.upstream.url}/typed`);
       allow.type(`${typed}\r`);

@@ -1,0 +1,86 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import type { AuditRecord } from '#contracts/audit';
+import type { AuditVerification } from '#contracts/http/audit';
+import { exitCodes } from '../exit-codes.ts';
+import type { RestCall } from './command.ts';
+import { listLimitMax, readLimit } from './limit.ts';
+import { formatJson, formatShown, writeLine } from './output.ts';
+import type { Answer } from './output.ts';
+
+interface TailOptions {
+  readonly follow?: true;
+  readonly limit?: string;
+  readonly service?: string;
+  readonly type?: string;
+  readonly outcome?: string;
+  readonly risk?: string;
+  readonly since?: string;
+  readonly search?: string;
+}
+
+const pauseMs = 2_000;
+
+/**
+ * `action-gateway audit tail`: the newest records, the oldest of them first; with `--follow` also
+ * those that come. With `--follow --json` each line is a record.
+ */
+export async function tailAudit({ api, options, isJson }: RestCall<TailOptions>): Promise<Answer> {
+  const { service, type, outcome, risk, since, search: text, follow } = options;
+  const query = { service, type, outcome, risk, since, text };
+  const list = async (limit: number) => {
+    const records = await api.list<AuditRecord>('/v1/audit', query, limit);
+    return records.toReversed();
+  };
+  const records = await list(readLimit(options));
+  if (follow === undefined) {
+    return {
+      data: records,
+      show: {
+        header: ['AT', 'TYPE', 'WHO', 'OUTCOME', 'WHAT', 'ID'],
+        table: records.map(cellsOf),
+      },
+    };
+  }
+  for (let fresh = records, last = 0; ;) {
+    for (const record of fresh) {
+      last = record.seq;
+      writeLine(
+        isJson
+          ? formatJson(record, { indent: 0 })
+          : formatShown({ header: [], table: [cellsOf(record)] }, {}),
+      );
+    }
+    await sleep(pauseMs);
+    const newest = await list(100);
+    const isComplete = (newest[0]?.seq ?? 0) <= last + 1 || newest.length < 100;
+    fresh = (isComplete ? newest : await list(listLimitMax)).filter(({ seq }) => seq > last);
+  }
+}
+
+function cellsOf({ at, type, identity, outcome, error, description, id }: AuditRecord) {
+  const end = [outcome, error].filter((part) => part !== null).join(' ');
+  return [at, type, identity?.path.join('/'), end, description, id];
+}
+
+/** `action-gateway audit verify`: exits with 1 when a hash is wrong. */
+export async function verifyAudit({ api }: RestCall): Promise<Answer> {
+  const found = await api.request<AuditVerification>('GET', '/v1/audit/verify');
+  const { valid, rows_checked: count, first_bad_seq: badSeq, head } = found;
+  return {
+    data: found,
+    show: {
+      facts: [
+        ['valid', valid ? 'yes' : 'no'],
+        ['records checked', count],
+        ['first wrong record', badSeq],
+        ['newest record', head?.seq],
+        ['its hash', head?.hash],
+      ],
+    },
+    note: valid
+      ? 'Keep number and hash of the newest record elsewhere: they show later whether records were removed.'
+      : `The record ${badSeq} is not as it was written: somebody changed the log.`,
+    exitCode: valid ? exitCodes.done : exitCodes.failed,
+  };
+}

@@ -1,0 +1,44 @@
+import type { CreatedAgentKey, Identity } from '#contracts/http/identities';
+import { quoteForShell } from '../words.ts';
+import type { RestCall } from './command.ts';
+import type { Answer } from './output.ts';
+import { findId } from './resource-handlers.ts';
+import { agents } from './resources.ts';
+
+/** `action-gateway agents add <name>`: an agent of the caller's, or with `--parent` a subagent. */
+export async function addAgent({
+  api,
+  args: [name],
+  options: { parent },
+}: RestCall<{ readonly parent?: string }>): Promise<Answer> {
+  const agent =
+    parent === undefined
+      ? await api.request<Identity>('POST', '/v1/identities/agents', { body: { name } })
+      : await api.request<Identity>('POST', '/v1/identities/subagents', {
+          body: { name, parent_id: await findId(api, agents, parent) },
+        });
+  const path = agent.path.join('/');
+  return {
+    data: agent,
+    show: { facts: [['id', agent.id] as const, ['agent', path] as const] },
+    note: `Make a key for it: action-gateway keys add ${quoteForShell(path)}`,
+  };
+}
+
+interface KeyOptions {
+  readonly name?: string;
+  readonly expires?: string;
+}
+
+/** `action-gateway keys add <agent>`: stdout has the key alone, so that it can go into a file. */
+export async function addKey({
+  api,
+  args: [agent],
+  options: { name = 'command line', expires },
+}: RestCall<KeyOptions>): Promise<Answer> {
+  const id = await findId(api, agents, agent);
+  const created = await api.request<CreatedAgentKey>('POST', `/v1/identities/${id}/keys`, {
+    body: { name, ...(expires !== undefined && { expires_at: expires }) },
+  });
+  return { data: created, show: { text: created.key }, note: 'This key is not shown again.' };
+}

@@ -1,0 +1,144 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+import { expect, test } from 'vitest';
+
+import { makeFolder } from '../program.testing.ts';
+import { answerFrom, pageOf, startWorld } from './world.testing.ts';
+
+test('services connect --account asks for an account, binds it, and says where to agree', async () => {
+  const service = { name: 'tracker', tier: 'org', status: 'needs_reauth' };
+  const connection = { name: 'jira', tier: 'org', authorization_url: 'https://gw/agree' };
+  await using world = await startWorld({
+    answerRest: answerFrom({ 'POST /v1/services': service, 'POST /v1/connections': connection }),
+  });
+  const args = ['services', 'connect', 'tracker', '--org', '--account'];
+  expect(await world.runHere(...args, '--variable', 'site=a=b', '--secret', 'key=k')).toMatchObject(
+    { code: 0, stderr: 'Agree in your browser: https://gw/agree\n' },
+  );
+  expect(world.gateway.calls.map(({ body }) => JSON.parse(body))).toEqual([
+    { template: 'tracker', tier: 'org' },
+    {
+      template: 'tracker',
+      tier: 'org',
+      credentials: { secrets: { key: 'k' }, connection: 'org/jira' },
+      variables: { site: 'a=b' },
+    },
+  ]);
+  expect(await world.runHere(...args, '--secret', 'token')).toMatchObject({ code: 2 });
+  expect(world.gateway.calls).toHaveLength(2);
+});
+
+test('a large document is uploaded in parts that cut no character', async () => {
+  const id = '01900000-0000-7000-8000-000000000002';
+  let size = 0;
+  const saved = { key: 'big', latest_version: 3 };
+  const finding = { severity: 'warning', line: 7, code: 'needs_base_url', message: 'No address.' };
+  await using world = await startWorld({
+    answerRest: (call) => {
+      const { text = '' } = call.method === 'POST' ? JSON.parse(call.body) : {};
+      size += Buffer.byteLength(text);
+      const upload = { id, size, progress: null };
+      answerFrom({
+        'POST /v1/templates/uploads': upload,
+        [`POST /v1/templates/uploads/${id}/parts`]: upload,
+        'POST /v1/templates/import': {
+          template: saved,
+          operations: [{ included: true }, { included: false }],
+          operations_count: 2,
+          findings: [finding],
+        },
+      })(call);
+    },
+  });
+  await using folder = await makeFolder();
+  const file = join(folder.path, 'big.json');
+  const document = `{"title": "${'a'.repeat(699_988)}${'😀'.repeat(10)}"}`;
+  await writeFile(file, document);
+  const { code, stdout, stderr } = await world.runHere('templates', 'import', file, '--key', 'big');
+  expect({ code, stdout }).toEqual({
+    code: 0,
+    stdout: 'warning\t7\tneeds_base_url\tNo address.\n',
+  });
+  expect(stderr).toContain('big is saved as version 3, with 1 of 2 operations');
+  const bodies = world.gateway.calls.map(({ body }) => JSON.parse(body));
+  expect(bodies.map(({ text }) => text ?? '').join('')).toBe(document);
+  expect(bodies.map(({ text = '' }) => text.isWellFormed())).toEqual([true, true, true]);
+  expect(bodies[1].offset).toBe(Buffer.byteLength(bodies[0].text));
+  expect(bodies[2]).toEqual({ source: { upload_id: id }, key: 'big' });
+});
+
+test('a template with errors ends with the exit code 1', async () => {
+  const error = { code: 'x', message: 'Wrong.', path: '/info', line: 2 };
+  const report = { valid: false, errors: [error], warnings: [] };
+  await using world = await startWorld({
+    answerRest: answerFrom({ 'POST /v1/templates/validate': report }),
+  });
+  await using folder = await makeFolder();
+  const file = join(folder.path, 'one.yaml');
+  await writeFile(file, 'openapi: 3.1.0');
+  expect(await world.runHere('templates', 'validate', file)).toEqual({
+    code: 1,
+    stdout: 'error\t2\tx\tWrong.\n',
+    stderr: 'The template is not valid.\n',
+  });
+  const missing = await world.runHere('templates', 'validate', join(folder.path, 'none.yaml'));
+  expect(missing).toMatchObject({ code: 2, stderr: expect.stringContaining('cannot be read') });
+});
+
+test('an audit log that was changed ends with the exit code 1', async () => {
+  const found = { valid: false, rows_checked: 9, first_bad_seq: 4, head: null };
+  await using world = await startWorld({
+    answerRest: answerFrom({ 'GET /v1/audit/verify': found }),
+  });
+  const { code, stderr } = await world.runHere('audit', 'verify');
+  expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining('record 4') });
+});
+
+test('audit tail prints the newest record last', async () => {
+  const recordOf = (seq: number) => ({
+    at: `2026-01-0${seq}`,
+    seq,
+    type: 'action.outcome',
+    identity: { path: ['ann', 'bot'] },
+    outcome: 'refused',
+    error: 'forbidden',
+    description: 'Delete\tall',
+    id: `${seq}`,
+  });
+  await using world = await startWorld({
+    answerRest: answerFrom({ 'GET /v1/audit': pageOf(recordOf(2), recordOf(1)) }),
+  });
+  const { stdout } = await world.runHere('audit', 'tail', '--outcome', 'refused');
+  const rest = 'action.outcome\tann/bot\trefused forbidden\tDelete all';
+  expect(stdout).toBe(`2026-01-01\t${rest}\t1\n2026-01-02\t${rest}\t2\n`);
+  expect(world.gateway.calls[0]?.path).toContain('outcome=refused');
+});
+
+test('a user is found by e-mail address, and links stand alone on stdout', async () => {
+  const id = '01900000-0000-7000-8000-000000000003';
+  const ben = { id, email: 'ben@acme.example', path: ['ben'], role: 'auditor' };
+  const link = { url: 'https://gw/link', expires_at: '2027-01-01T00:00:00Z' };
+  await using world = await startWorld({
+    answerRest: answerFrom({
+      'GET /v1/users': pageOf(ben),
+      'POST /v1/users/invitations': { ...link, user: ben },
+      [`POST /v1/users/${id}/sign-in-links`]: link,
+      [`PATCH /v1/users/${id}`]: ben,
+      [`POST /v1/identities/${id}/archive`]: ben,
+    }),
+  });
+  for (const args of [
+    ['invite', 'ben@acme.example'],
+    ['sign-in-link', 'ben'],
+  ]) {
+    const { code, stdout, stderr } = await world.runHere('users', ...args);
+    expect({ code, stdout }).toEqual({ code: 0, stdout: 'https://gw/link\n' });
+    expect(stderr).toContain('Give this link to ben alone');
+  }
+  const changed = await world.runHere('users', 'change', 'ben', '--role', 'auditor');
+  expect(changed).toMatchObject({ code: 0, stdout: 'ben is auditor, called ben.\n' });
+  expect(await world.runHere('users', 'change', 'ben')).toMatchObject({ code: 2 });
+  expect(await world.runHere('users', 'archive', 'ben@acme.example')).toMatchObject({ code: 0 });
+  expect(await world.runHere('users', 'archive', 'eve')).toMatchObject({ code: 2 });
+});

@@ -1,0 +1,56 @@
+import type { CommandRow, OptionRow } from '../command.ts';
+import type { Query } from './api.ts';
+import { restCommand } from './command.ts';
+import type { RestCall } from './command.ts';
+import type { Change, Findable, Resource } from './resource.ts';
+
+type About = Pick<CommandRow, 'about' | 'options' | 'notes'>;
+
+export const limitOption: OptionRow = [
+  '--limit <number>',
+  'at most so many (default 50, at most 1000)',
+];
+const yesOption: OptionRow = ['--yes', 'do not ask again'];
+
+/** The arguments of a command on one entry: `<agent> <key>`. */
+function argumentsOf({ one, parent }: Findable<never>): string {
+  return `${parent === undefined ? '' : `<${parent.one}> `}<${one}>`;
+}
+
+const load = () => import('./resource-handlers.ts');
+
+/** `action-gateway <many> list`. `toQuery` makes the filters of the API from the options. */
+export function listCommand<Item>(
+  resource: Resource<Item>,
+  { options = [], ...about }: About,
+  toQuery?: (call: RestCall<Readonly<Record<string, string>>>) => Promise<Query> | Query,
+): CommandRow {
+  const { many, parent } = resource;
+  const usage = parent === undefined ? `${many} list` : `${many} list <${parent.one}>`;
+  return restCommand({ usage, ...about, options: [...options, limitOption] }, async () =>
+    (await load()).listItems(resource, toQuery),
+  );
+}
+
+/** `action-gateway <many> show <one>`: its members that are not in `omitted`. */
+export function showCommand<Item>(
+  resource: Findable<Item>,
+  about: About,
+  omitted: readonly string[] = [],
+): CommandRow {
+  const usage = `${resource.many} show ${argumentsOf(resource)}`;
+  return restCommand({ usage, ...about }, async () => (await load()).showItem(resource, omitted));
+}
+
+/** A command that deletes an entry or changes it without further options. */
+export function changeCommand<Item>(
+  resource: Findable<Item>,
+  { about, ...change }: Change & { readonly about: string },
+): CommandRow {
+  const row = {
+    usage: `${resource.many} ${change.verb} ${argumentsOf(resource)}`,
+    about,
+    ...(change.isFinal === true && { options: [yesOption] }),
+  };
+  return restCommand(row, async () => (await load()).changeItem(resource, change));
+}

@@ -1,0 +1,127 @@
+import { misuse } from '../refusal.ts';
+import { makePrintable } from '../words.ts';
+import type { Api, Query } from './api.ts';
+import type { RestCall, RestHandler } from './command.ts';
+import { askYes, canAsk } from './input.ts';
+import { listLimitMax, readLimit } from './limit.ts';
+import type { Answer, Cell } from './output.ts';
+import type { Change, Findable, Resource } from './resource.ts';
+
+type Path = `/v1/${string}`;
+
+/** Lists a resource, at most as many entries as `--limit` says. */
+export function listItems<Item>(
+  resource: Resource<Item>,
+  toQuery?: (call: RestCall<Readonly<Record<string, string>>>) => Promise<Query> | Query,
+): RestHandler<Readonly<Record<string, string>>> {
+  return async (call) => {
+    const limit = readLimit(call.options);
+    const query = (await toQuery?.(call)) ?? {};
+    const path = await findPath(call.api, resource, call.args);
+    const { arrange = (items) => [...items] } = resource;
+    // One more than wanted, to know whether there are more.
+    const asked = resource.arrange === undefined ? limit + 1 : listLimitMax;
+    const found = arrange(await call.api.list<Item>(path, query, asked));
+    const items = found.slice(0, limit);
+    const columns = Object.entries(resource.columns);
+    return {
+      data: items,
+      show: {
+        header: columns.map(([title]) => title),
+        table: items.map((item) => columns.map(([, cellOf]) => cellOf(item))),
+      },
+      note: found.length > limit ? 'There are more: see --limit.' : undefined,
+    };
+  };
+}
+
+/** Shows the members of one entry. */
+export function showItem<Item>(
+  resource: Findable<Item>,
+  omitted: readonly string[],
+): RestHandler<object> {
+  return async ({ api, args }) => {
+    const item = await api.request<object>('GET', await findItemPath(api, resource, args));
+    return { data: item, show: { facts: factsOf(item, omitted) } };
+  };
+}
+
+/** Deletes an entry, or changes it by a POST below its path. */
+export function changeItem<Item>(
+  resource: Findable<Item>,
+  { verb, post, done, isFinal }: Change,
+): RestHandler<{ readonly yes?: true }> {
+  return async ({ api, args, options: { yes } }): Promise<Answer> => {
+    const path = await findItemPath(api, resource, args);
+    const name = `The ${resource.one} ${args.at(-1) ?? ''}`;
+    if (isFinal === true && yes === undefined) {
+      if (!canAsk()) throw misuse(`Nothing undoes "${verb}": add --yes.`);
+      await askYes(
+        `Nothing undoes this. Type "yes" to ${verb} ${makePrintable(args.at(-1) ?? '')}: `,
+      );
+    }
+    const data =
+      post === undefined
+        ? await api.request('DELETE', path)
+        : await api.request('POST', `${path}/${post}`);
+    return { data, show: { text: '' }, note: `${name} ${done}.` };
+  };
+}
+
+/** The members of an object as a person reads them. What is no text, number or yes/no is JSON. */
+export function factsOf(
+  item: object,
+  omitted: readonly string[] = [],
+): (readonly [string, Cell])[] {
+  return Object.entries(item)
+    .filter(([name, value]) => value !== null && !omitted.includes(name))
+    .map(([name, value]) => [name.replaceAll('_', ' '), factOf(value)] as const);
+}
+
+function factOf(value: unknown): Cell {
+  if (typeof value !== 'object' || value === null) return value as Cell;
+  const isListOfWords = Array.isArray(value) && value.every((each) => typeof each === 'string');
+  return isListOfWords ? value.join(', ') : JSON.stringify(value);
+}
+
+/** The path of a list; `args` names what the resource belongs to. */
+async function findPath(
+  api: Api,
+  { path, parent }: Findable<never>,
+  args: readonly string[],
+): Promise<Path> {
+  if (parent === undefined) return path as Path;
+  return `${await findItemPath(api, parent, args)}/${path}`;
+}
+
+async function findItemPath<Item>(
+  api: Api,
+  resource: Findable<Item>,
+  args: readonly string[],
+): Promise<Path> {
+  const path = resource.itemPath ?? (await findPath(api, resource, args));
+  const id = await findId(api, resource, args[resource.parent === undefined ? 0 : 1]);
+  return `${path as Path}/${encodeURIComponent(id)}`;
+}
+
+/**
+ * The id of an entry that a person names by its id or by one of its names.
+ *
+ * @throws Refusal unless exactly one entry, of the first 1,000, has that name.
+ */
+export async function findId<Item>(
+  api: Api,
+  { path, one, many, namesOf }: Findable<Item>,
+  word = '',
+): Promise<string> {
+  if (namesOf === undefined || /^[0-9a-f]{8}-[0-9a-f-]{27}$/i.test(word)) return word;
+  const items = await api.list<Item & { id: string }>(path as Path, {}, listLimitMax);
+  const found = items.filter((item) => namesOf(item).includes(word));
+  const [only] = found;
+  if (only !== undefined && found.length === 1) return only.id;
+  throw misuse(
+    found.length === 0
+      ? `There is no ${one} "${word}": see "action-gateway ${many} list".`
+      : `"${word}" is the name of ${found.length} ${many}: write ${found.map((item) => namesOf(item)[0] ?? item.id).join(' or ')}, or the id.`,
+  );
+}

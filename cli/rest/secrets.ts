@@ -1,0 +1,43 @@
+import type { Secret } from '#contracts/http/secrets';
+import { misuse } from '../refusal.ts';
+import type { RestCall } from './command.ts';
+import { askSecret, canAsk, readStdin } from './input.ts';
+import type { Answer } from './output.ts';
+
+interface SetOptions {
+  readonly host?: readonly string[];
+  readonly org?: true;
+  readonly description?: string;
+  readonly asIs?: true;
+}
+
+/**
+ * `action-gateway secrets set <name>`: stores a value, as the next version if there is one. The
+ * value is typed without being shown, or comes from stdin without the line end after it. It is no
+ * argument, because other users of the machine would see it and the shell would keep it.
+ */
+export async function setSecret({
+  api,
+  args: [name = ''],
+  options: { host, org, description, asIs },
+}: RestCall<SetOptions>): Promise<Answer> {
+  const value = canAsk()
+    ? await askSecret(`Value of ${name}: `)
+    : (await readStdin()).replace(/\r?\n$/, '');
+  if (value === '') throw misuse('The value is empty; nothing was stored.');
+  const body = {
+    name,
+    value,
+    ...(host !== undefined && { allowed_hosts: host }),
+    ...(org !== undefined && { tier: 'org' }),
+    ...(description !== undefined && { description }),
+    ...(asIs !== undefined && { as_is: true }),
+  };
+  const secret = await api.request<Secret>('POST', '/v1/secrets', { body });
+  const hosts = secret.allowed_hosts.join(', ');
+  const where = hosts === '' ? 'no host yet: name some with --host' : hosts;
+  return {
+    data: secret,
+    show: { text: `${secret.name} has version ${secret.current_version}, for ${where}.` },
+  };
+}

@@ -1,0 +1,83 @@
+import type { z } from 'zod';
+
+import type { requestedConnection } from '#contracts/http/connections';
+import type { ConnectedService } from '#contracts/http/services';
+import { misuse } from '../refusal.ts';
+import type { Api } from './api.ts';
+import type { RestCall } from './command.ts';
+import type { Answer } from './output.ts';
+
+interface ConnectOptions {
+  readonly name?: string;
+  readonly secret?: readonly string[];
+  readonly account?: true;
+  readonly connection?: string;
+  readonly variable?: readonly string[];
+  readonly baseUrl?: string;
+  readonly askForReads?: true;
+  readonly org?: true;
+}
+
+/**
+ * `action-gateway services connect <template>`: makes a service of a template. With `--account` it
+ * first asks the provider for access to an account, and says where the person agrees.
+ */
+export async function connectService({
+  api,
+  args: [template = ''],
+  options,
+}: RestCall<ConnectOptions>): Promise<Answer> {
+  const { name, secret, account, connection, variable, baseUrl, askForReads, org } = options;
+  const tier = org === undefined ? {} : { tier: 'org' };
+  const secrets = secret && readPairs(secret, '--secret', 'scheme=name');
+  const variables = variable && readPairs(variable, '--variable', 'name=value');
+  const requested = account && (await requestAccount(api, { template, ...tier }));
+  const boundTo = connection ?? requested?.reference;
+  const credentials = {
+    ...(secrets !== undefined && { secrets }),
+    ...(boundTo !== undefined && { connection: boundTo }),
+  };
+  const service = await api.request<ConnectedService>('POST', '/v1/services', {
+    body: {
+      template,
+      ...(name !== undefined && { name }),
+      ...(Object.keys(credentials).length > 0 && { credentials }),
+      ...(variables !== undefined && { variables }),
+      ...(baseUrl !== undefined && { base_url: baseUrl }),
+      ...(askForReads !== undefined && { auto_allow_reads: false }),
+      ...tier,
+    },
+  });
+  return {
+    data: { ...service, ...(requested && { authorization_url: requested.url }) },
+    show: {
+      facts: [
+        ['service', service.name],
+        ['status', service.status],
+        ['address', service.base_url],
+        ['actions', service.actions_count],
+      ],
+    },
+    note: requested && `Agree in your browser: ${requested.url}`,
+  };
+}
+
+async function requestAccount(api: Api, body: { readonly template: string }) {
+  const path = '/v1/connections';
+  const {
+    name,
+    tier,
+    authorization_url: url,
+  } = await api.request<z.infer<typeof requestedConnection>>('POST', path, { body });
+  return { url, reference: tier === 'org' ? `org/${name}` : name };
+}
+
+function readPairs(pairs: readonly string[], option: string, form: string): Record<string, string> {
+  return Object.fromEntries(
+    pairs.map((pair) => {
+      const end = pair.indexOf('=');
+      if (end < 1) throw misuse(`Write ${option} as ${form}.`);
+      return [pair.slice(0, end), pair.slice(end + 1)];
+    }),
+  );
+}
