@@ -1,0 +1,63 @@
+import { readFile, readdir } from 'node:fs/promises';
+
+import { beforeAll, describe, expect, test } from 'vitest';
+
+const folder = new URL('../../docs/adr/', import.meta.url);
+
+let recordNames: string[];
+let overview: string;
+const statuses = new Map<number, string>();
+beforeAll(async () => {
+  recordNames = (await readdir(folder)).filter((name) => name !== 'README.md').toSorted();
+  overview = await readFile(new URL('README.md', folder), 'utf8');
+  for (const name of recordNames) {
+    const [, status = ''] =
+      /^\| \d{4}-\d\d-\d\d \| (.*) \|$/m.exec(await readFile(new URL(name, folder), 'utf8')) ?? [];
+    statuses.set(numberOf(name), status);
+  }
+});
+
+const numberOf = (fileName: string): number => Number(fileName.slice(0, 4));
+/** The ADRs that follow a word, as in `revised by ADR 71 and ADR 72` of a status. */
+const numbersAfter = (word: string, status: string): number[] => {
+  const [, list = ''] =
+    new RegExp(`${word} ((?:(?:,| and)? ?\\[?ADR \\d+(?:\\]\\([^)]*\\))?)+)`).exec(status) ?? [];
+  return [...list.matchAll(/ADR (\d+)/g)].map(([, number]) => Number(number));
+};
+
+describe('the overview of the ADRs', () => {
+  test('lists every ADR exactly once, under its number', () => {
+    const rows = [...overview.matchAll(/^\| \[(\d+)\]\(([^)]+)\) \| .+ \|$/gm)];
+
+    expect(rows.map(([, , name]) => name).toSorted()).toEqual(recordNames);
+    expect(rows.map(([, number]) => Number(number))).toEqual(
+      rows.map(([, , name = '']) => numberOf(name)),
+    );
+  });
+});
+
+describe('the status of an ADR', () => {
+  test('is stated by every ADR', () => {
+    expect([...statuses].filter(([, status]) => status === '')).toEqual([]);
+  });
+
+  test.for([
+    ['revises', 'revised by'],
+    ['replaces', 'replaced by'],
+  ])('that %s another one is stated by both', ([active = '', passive = '']) => {
+    const pairsOf = (word: string) =>
+      [...statuses].flatMap(([number, status]) =>
+        numbersAfter(word, status).map((other) => ({ number, other })),
+      );
+    const activePairs = pairsOf(active);
+    const passivePairs = pairsOf(passive).map(({ number, other }) => ({
+      number: other,
+      other: number,
+    }));
+    const byText = (pairs: readonly object[]) =>
+      pairs.map((pair) => JSON.stringify(pair)).toSorted();
+
+    expect(activePairs).not.toEqual([]);
+    expect(byText(activePairs)).toEqual(byText(passivePairs));
+  });
+});
