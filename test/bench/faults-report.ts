@@ -121,8 +121,8 @@ Written by \`npm run bench:faults\`, on the same kind of machine: two processes 
 Postgres and one NATS. Eight callers read and four change something at an upstream that takes 100 ms;
 each sends its next call when it has the answer to the last one. *Failed*: answers by error code, and
 connections that ended without an answer (*reset*). *Back*: from the end of the cause until a read and a
-non-read that began afterwards were both answered, *not* when all four callers of non-reads waited
-for what the fault had taken with it until the measurement ended. *Records*: answered calls, of both kinds, without
+non-read that began afterwards were both answered; *not*: until the measurement ended, all four callers
+of non-reads waited for calls that the fault had interrupted. *Records*: answered calls, of both kinds, without
 exactly one outcome in the audit log. *Twice*: non-reads that reached the upstream more than once.
 *Before*: reads of eight callers, before [ADR 73](adr/0073-what-a-dead-replica-costs.md).
 

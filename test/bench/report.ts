@@ -91,8 +91,8 @@ export function renderReport(run: BenchRun): string {
   return `# Performance
 
 Written by \`npm run bench\`. Everything below comes from one run on one machine: two cores that
-the load generator, the upstream, Postgres and NATS shared with what is measured. Read the
-ratios; absolute figures say as much about the machine as about the gateway.
+the load generator, the upstream, Postgres and NATS shared with what is measured. Compare the
+ratios; absolute figures depend on the machine as much as on the gateway.
 
 ## Targets
 
@@ -103,8 +103,8 @@ ${targetsOf(run)
   .join('\n')}
 
 The first two are medians of eleven rounds in which gateway and proxy took turns, after 20 s of load
-for each: other tenants of the machine make it faster and slower by a third from one half minute to
-the next, which the table below, measured one subject after the other, shows.
+for each. Other users of the machine change its speed by a third within half a minute. The table
+below measures one subject after the other and shows this variation.
 
 ## Throughput, latency, cost
 
