@@ -27,7 +27,7 @@ export { readMailAddress } from './mail-address.ts';
 export type { MailAddress } from './mail-address.ts';
 export { base64CharactersMax, bodyKindOf } from './media-types.ts';
 export type { BodyKind } from './media-types.ts';
-export { findOperations, isSameMethod } from './operations.ts';
+export { findOperations, isNarrowerPath, isSameMethod } from './operations.ts';
 export type { FoundOperation, PathBudget } from './operations.ts';
 export {
   isListOf,

@@ -3,6 +3,8 @@ import {
   matchSegment,
   readSegments,
   readSteps,
+  samplePathOf,
+  segmentsOf,
   segmentCountMax,
   countSegments,
 } from './segments.ts';
@@ -12,8 +14,7 @@ import type { Segment, Step, Values } from './segments.ts';
 export interface FoundOperation {
   readonly action: CompiledAction;
   readonly pathValues: Values;
-  /** How many segments of its path are fixed. */
-  readonly fixedCount: number;
+  readonly route: Route;
 }
 
 /**
@@ -43,9 +44,9 @@ const readingsMax = 16;
 
 /**
  * The operations of a template that a method and a path below its base URL may mean: of those that
- * match, the ones with the most fixed segments, as servers route (`/users/me` before
- * `/users/{id}`). Several when the template is ambiguous, or when parameters that may contain `/`
- * can divide the path in several ways. None when the search would take too long.
+ * match, all but those with a narrower one among them (`/users/me` before `/users/{id}`). Several
+ * when the template is ambiguous, as `/x/{a}/c` and `/x/b/{c}` are for `/x/b/c`, or when parameters
+ * that may contain `/` can divide the path in several ways. None when the search would take too long.
  */
 export function findOperations(
   template: CompiledTemplate,
@@ -69,13 +70,20 @@ function toAnsweredMethod(method: string): string {
  * An operation and its path. The path is parsed when it is first compared with a request path of
  * the same length.
  */
-interface Route {
+export interface Route {
   readonly action: CompiledAction;
   readonly length: number;
   /** Whether a parameter of the path may contain `/`. */
   readonly isOpen: boolean;
   steps: readonly Step[] | undefined;
-  fixedCount: number;
+  /** A request path that the operation matches. */
+  sample: readonly Segment[] | undefined;
+}
+
+function toRoute(action: CompiledAction): Route {
+  const isOpen = action.params.some((param) => param.in === 'path' && param.allowReserved);
+  const length = countSegments(action.path);
+  return { action, length, isOpen, steps: undefined, sample: undefined };
 }
 
 /**
@@ -95,14 +103,7 @@ function routesOf(
     const method = toAnsweredMethod(action.method);
     const routesOfMethod = routes.get(method) ?? [];
     routes.set(method, routesOfMethod);
-    const isOpen = action.params.some((param) => param.in === 'path' && param.allowReserved);
-    routesOfMethod.push({
-      action,
-      length: countSegments(action.path),
-      isOpen,
-      steps: undefined,
-      fixedCount: 0,
-    });
+    routesOfMethod.push(toRoute(action));
     budget.left -= 20 + action.params.length + (action.path.length >> 2);
   }
   knownRoutes.set(template, routes);
@@ -114,7 +115,8 @@ export interface ParsedPath {
   readonly segments: readonly Segment[];
   readonly ignoresCase: boolean;
   readonly budget: PathBudget;
-  readonly fixedCountMin?: number;
+  /** The route of an operation that serves the path, when others are looked for. */
+  readonly servedBy?: Route;
 }
 
 export function readSegmentsWithin(path: string, budget: PathBudget): Segment[] {
@@ -124,45 +126,80 @@ export function readSegmentsWithin(path: string, budget: PathBudget): Segment[] 
 }
 
 /**
- * The matching operations with the most fixed segments, or all with at least `fixedCountMin`;
- * undefined when the search would take more than the budget.
+ * The matching operations, without those that have a narrower one among them, or a narrower one in
+ * `servedBy`; undefined when the search would take more than the budget.
  */
 export function lookUpOperations(
   template: CompiledTemplate,
   method: string,
   parsedPath: ParsedPath,
 ): FoundOperation[] | undefined {
-  const { segments, budget, fixedCountMin } = parsedPath;
+  const { budget, servedBy } = parsedPath;
   if (budget.left < 0) return undefined;
   const routes = routesOf(template, budget).get(toAnsweredMethod(method)) ?? [];
   const fittingOperations: FoundOperation[] = [];
-  let mostFixed = 0;
   for (const route of routes) {
     budget.left -= 1;
-    const spareCount = segments.length - route.length;
-    if (spareCount < 0 || (spareCount > 0 && !route.isOpen)) continue;
     const readings = readingsOf(route, parsedPath);
     if (readings === undefined || budget.left < 0) return undefined;
-    if (readings.length === 0) continue;
-    mostFixed = Math.max(mostFixed, route.fixedCount);
     for (const pathValues of readings) {
-      fittingOperations.push({ action: route.action, pathValues, fixedCount: route.fixedCount });
+      fittingOperations.push({ action: route.action, pathValues, route });
     }
   }
-  return fittingOperations.filter(({ fixedCount }) => fixedCount >= (fixedCountMin ?? mostFixed));
+  // Operations may share one path by the hundred, as in GraphQL.
+  const routesByPath = new Map(fittingOperations.map(({ route }) => [route.action.path, route]));
+  const narrowRoutes = servedBy === undefined ? [...routesByPath.values()] : [servedBy];
+  const widePaths = new Set<string>();
+  for (const [path, wide] of routesByPath) {
+    if (narrowRoutes.some((each) => isNarrower(each, wide, parsedPath))) widePaths.add(path);
+  }
+  if (budget.left < 0) return undefined;
+  return fittingOperations.filter(({ action }) => !widePaths.has(action.path));
+}
+
+/** Whether the path of an action, in any letter case, is one of several that another one's is. */
+export function isNarrowerPath(action: CompiledAction, other: CompiledAction): boolean {
+  const budget = { left: stepsMax };
+  return isNarrower(toRoute(action), toRoute(other), { ignoresCase: true, budget });
+}
+
+type Comparison = Pick<ParsedPath, 'ignoresCase' | 'budget'>;
+
+/**
+ * Whether the one route takes only paths that the other one takes too, and not the other way round.
+ * Beside a parameter that holds slashes another parameter says nothing: `/job/{folder}/delete` may be
+ * meant where `/job/{folder}/{build}/delete` fits.
+ */
+function isNarrower(route: Route, other: Route, comparison: Comparison): boolean {
+  if (!covers(other, route, comparison) || covers(route, other, comparison)) return false;
+  return !other.isOpen || countFixed(route) > countFixed(other);
+}
+
+function countFixed({ action }: Route): number {
+  return segmentsOf(action.path).filter((segment) => !segment.includes('{')).length;
+}
+
+function covers(route: Route, other: Route, { ignoresCase, budget }: Comparison): boolean {
+  budget.left -= stepsPerComparison;
+  if (budget.left < 0) return false;
+  other.sample ??= readSegmentsWithin(samplePathOf(other.action), budget);
+  const readings = readingsOf(route, { segments: other.sample, ignoresCase, budget });
+  if (readings === undefined) budget.left = -1;
+  return readings !== undefined && readings.length > 0;
 }
 
 /** Every way in which a request path matches the operation's path, up to a limit. */
 function readingsOf(route: Route, parsedPath: ParsedPath): Values[] | undefined {
   const { segments, budget } = parsedPath;
+  const spareCount = segments.length - route.length;
+  if (spareCount < 0 || (spareCount > 0 && !route.isOpen)) return [];
   // A template that an earlier release compiled may have a longer path, which matches no request.
   if (route.length > segmentCountMax) return undefined;
   if (route.steps === undefined) {
     route.steps = readSteps(route.action);
-    route.fixedCount = route.steps.filter(({ isFixed }) => isFixed).length;
     budget.left -= stepsPerSegmentRead * route.length;
   }
-  if (segments.length === route.length) return readInOrder(route.steps, parsedPath);
+  if (spareCount === 0) return readInOrder(route.steps, parsedPath);
   const cost = stepsPerCell * route.length * segments.length;
   if (cost > budget.left) return undefined;
   budget.left -= cost;

@@ -11,19 +11,13 @@ export interface Step {
   readonly isFixed: boolean;
   /** Whether the segment's parameter may contain `/`. */
   readonly isOpen: boolean;
-  readonly exact: StepText;
-  readonly folded: StepText;
+  /**
+   * The text before, between and after the parameters; the whole segment when it has no parameter.
+   */
+  readonly exact: readonly string[];
+  readonly folded: readonly string[];
   /** The parameter's name, if the segment has exactly one parameter. */
   readonly name: string | undefined;
-}
-
-interface StepText {
-  /**
-   * The text before the first parameter and after the last; the whole segment when it has no
-   * parameter.
-   */
-  readonly prefix: string;
-  readonly suffix: string;
 }
 
 /** A segment of a request's path, as written and as decoded. */
@@ -53,6 +47,13 @@ export function countSegments(path: string): number {
   return count;
 }
 
+const placeholders = /\{[^{}]+\}/g;
+
+/** The path with one character, which no text of a template has, as the value of each parameter. */
+export function samplePathOf({ path }: CompiledAction): string {
+  return path.replaceAll(placeholders, '\0');
+}
+
 export function readSteps({ path, params }: CompiledAction): Step[] {
   const openPlaceholders = new Set(
     params
@@ -66,8 +67,8 @@ export function readSteps({ path, params }: CompiledAction): Step[] {
     return {
       isFixed,
       isOpen: openPlaceholders.has(text),
-      exact: endsOf(text),
-      folded: endsOf(foldedText),
+      exact: text.split(placeholders),
+      folded: foldedText.split(placeholders),
       name,
     };
   });
@@ -95,20 +96,24 @@ export function matchSegment(
   ignoresCase: boolean,
 ): Values | undefined {
   if (segment.mayBe) {
-    return [step.folded.prefix, step.folded.suffix].every(segment.mayBe) ? {} : undefined;
+    return step.folded.every(segment.mayBe) ? {} : undefined;
   }
-  const { prefix: first, suffix: last } = ignoresCase ? step.folded : step.exact;
+  const texts = ignoresCase ? step.folded : step.exact;
+  const [first = '', last = ''] = [texts[0], texts.at(-1)];
   // A server that decodes before it routes reads `x%3Acancel` as `x:cancel`.
   const plainText = ignoresCase ? segment.foldedPlain : segment.plain;
   if (step.isFixed) {
     const text = ignoresCase ? segment.folded : segment.text;
     return first === text || first === plainText ? {} : undefined;
   }
-  const isMatch =
-    plainText.length > first.length + last.length &&
-    plainText.startsWith(first) &&
-    plainText.endsWith(last);
-  if (!isMatch) return undefined;
+  if (!plainText.startsWith(first) || !plainText.endsWith(last)) return undefined;
+  let end = first.length;
+  for (const between of texts.slice(1, -1)) {
+    const start = plainText.indexOf(between, end + 1);
+    if (start < 0) return undefined;
+    end = start + between.length;
+  }
+  if (plainText.length - last.length <= end) return undefined;
   if (step.name === undefined) return {};
   return { [step.name]: segment.plain.slice(first.length, segment.plain.length - last.length) };
 }
@@ -148,11 +153,6 @@ export function toUnclear(segment: Segment): Segment {
 
 export function segmentsOf(path: string): string[] {
   return path.split('/').filter((segment) => segment !== '');
-}
-
-function endsOf(text: string): StepText {
-  const texts = text.split(/\{[^{}]+\}/);
-  return { prefix: texts[0] ?? '', suffix: texts.at(-1) ?? '' };
 }
 
 export function decodeText(text: string): string {

@@ -31,6 +31,7 @@ test.for<[path: string, expected: boolean]>([
   ['/a..', false],
   ['/a%20/b', false],
   ['/a%C2%A0', false],
+  ['/a%C2%85', false],
   ['/%C1%A1', false],
   ['/%2561', false],
 ])('every server reads the path %s in one way: %s', ([path, expected]) => {
@@ -50,6 +51,7 @@ test.for<[path: string, expected: string]>([
   ['/a/x%252525252525252E', ''],
   ['/a/%C0%AE%C0%AE/x', ''],
   ['/a/..%20/x', ''],
+  ['/a/..%C2%85/x', ''],
   ['/a/.../x', ''],
 ])('the part of the path %s that every server reads in one way is %j', ([path, expected]) => {
   expect(plainPartOf(path)).toBe(expected);

@@ -39,10 +39,10 @@ export function findPossibleOperations(
   if (served === undefined || served.length === 0) return served;
   const segments = readSegmentsWithin(path, budget);
   const found = new Map(served.map((each) => [each.action, each]));
-  for (const { action, fixedCount: fixedCountMin } of served) {
+  for (const { action, route: servedBy } of served) {
     const marked = markUnclear(segments, readSteps(action));
     if (marked === segments) continue;
-    const search = { segments: marked, ignoresCase: true, budget, fixedCountMin };
+    const search = { segments: marked, ignoresCase: true, budget, servedBy };
     const others = lookUpOperations(template, method, search);
     if (others === undefined) return undefined;
     for (const each of others) if (!found.has(each.action)) found.set(each.action, each);
@@ -89,7 +89,7 @@ export function plainPartOf(path: string): string {
 
 function isPlainSegment(segment: string): boolean {
   if (/;|%(?:3B|5C|25[0-9A-F]{2})/i.test(segment)) return false;
-  return !/\ufffd|[\s.]$/.test(decodePercents(segment));
+  return !/\ufffd|[\s\u0085.]$/.test(decodePercents(segment));
 }
 
 /** How many times a text may be encoded that is still read. */
@@ -106,7 +106,7 @@ function mayLeadUp(segment: string): boolean {
     text = decodePercents(text);
   }
   if (text.includes('\ufffd') || /%[0-9A-F]{2}/i.test(text)) return true;
-  return text.split(/[\\/;]/).some((part) => /^[\s.]{2,}$/.test(part));
+  return text.split(/[\\/;]/).some((part) => /^[\s\u0085.]{2,}$/.test(part));
 }
 
 /**

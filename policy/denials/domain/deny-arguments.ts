@@ -5,16 +5,23 @@ import { decodePercents, plainPartOf } from '#templates';
 
 /**
  * The form in which arguments of calls and of deny rules are compared: Unicode NFC, small letters,
- * and no blanks around each part between slashes.
+ * and no blanks around each part between slashes, which are encoded within a position.
  */
 export function foldArgument(argument: string): string {
-  return foldLetters(argument).split('/').map(trimBlanks).join('/');
+  return trimParts(foldLetters(argument));
 }
 
 /** The forms of an argument of a call: also the one with its blanks, which a rule may write. */
 export function foldedFormsOf(argument: string): string[] {
   const folded = foldLetters(argument);
-  return [...new Set([folded, folded.split('/').map(trimBlanks).join('/')])];
+  return [...new Set([folded, trimParts(folded)])];
+}
+
+function trimParts(folded: string): string {
+  return folded
+    .split(/(\/|%2f)/)
+    .map(trimBlanks)
+    .join('');
 }
 
 // oxlint-disable-next-line no-control-regex -- only ASCII has one form
@@ -45,7 +52,7 @@ function decodeTriplets(triplets: string): string {
   return text.includes('\ufffd') ? triplets : text;
 }
 
-/** Removes blanks at both ends, also those that keys and paths encode: tabs, line breaks, spaces. */
+/** Removes blanks and control characters at both ends, also those that keys and paths encode. */
 function trimBlanks(part: string): string {
   let [start, end] = [0, part.length];
   for (let length = 1; length > 0; start += length) {
@@ -60,8 +67,8 @@ function trimBlanks(part: string): string {
 
 /** The length of the blank in this piece of text: one character, or a percent triplet. */
 function blankLength(piece: string, at: number): number {
-  if (/^%(?:0[9a-d]|20)$/.test(piece)) return 3;
-  return /^\s$/.test(piece.charAt(at)) ? 1 : 0;
+  if (/^%(?:[01][0-9a-f]|20)$/.test(piece)) return 3;
+  return /^[\s\u0085]$/.test(piece.charAt(at)) ? 1 : 0;
 }
 
 /**

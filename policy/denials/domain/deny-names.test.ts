@@ -60,6 +60,9 @@ describe('the operations of a template that a request may be (findOperations)', 
     expect(findOperationsFor('GET', '/x/7.json', range)).toEqual([['a.get', { id: '7' }]]);
     expect(findOperationsFor('GET', '/x/.json', range)).toEqual([]);
     expect(findOperationsFor('GET', '/y/1..2', range)).toEqual([['b.get', {}]]);
+    for (const value of ['1', '1..', '..2', '1.2', '..']) {
+      expect(findOperationsFor('GET', `/y/${value}`, range)).toEqual([]);
+    }
   });
 });
 
@@ -132,6 +135,7 @@ describe('the names of a request in the services on its host (listRequestNames)'
       { key: 'jobs' },
     );
     expect(namesAt([jobs], 'POST', '/jobs/5:run')).toEqual(['jobs:run write']);
+    expect(namesAt([withAny], 'POST', '/jobs/5:run')).toEqual(['jobs:run write']);
     expect(namesAt([withAny], 'POST', '/jobs/5:run:')).toEqual([
       'jobs:any write',
       'jobs:run write',
@@ -155,6 +159,37 @@ describe('the names of a request in the services on its host (listRequestNames)'
     expect(namesAt([files], 'GET', '/r/acme/site/files/issues.md')).toEqual([
       'hub:file read',
       'hub:issues read',
+    ]);
+  });
+
+  test('are all operations that list the path where none of them is narrower than the other', () => {
+    const open = { allowReserved: true };
+    const crossed = templateOf(
+      [
+        actionOf('first', { path: '/x/{a}/c/d', params: [paramOf('a', 'path')] }),
+        actionOf('second', {
+          path: '/x/b/{y}/{z}',
+          params: [paramOf('y', 'path'), paramOf('z', 'path')],
+        }),
+        actionOf('any', {
+          path: '/x/{a}/{b}/{c}',
+          params: ['a', 'b', 'c'].map((each) => paramOf(each, 'path')),
+        }),
+        actionOf('folder', { path: '/job/{job}/delete', params: [paramOf('job', 'path', open)] }),
+        actionOf('build', {
+          path: '/job/{job}/{number}/delete',
+          params: [paramOf('job', 'path', open), paramOf('number', 'path')],
+        }),
+      ],
+      { key: 'x' },
+    );
+    expect(namesAt([crossed], 'GET', '/x/b/c/d')).toEqual(['x:first read', 'x:second read']);
+    expect(namesAt([crossed], 'GET', '/x/q/c/d')).toEqual(['x:first read']);
+    expect(namesAt([crossed], 'GET', '/x/b/q/d')).toEqual(['x:second read']);
+    expect(namesAt([crossed], 'GET', '/x/q/q/q')).toEqual(['x:any read']);
+    expect(namesAt([crossed], 'GET', '/job/acme/site/delete')).toEqual([
+      'x:folder read',
+      'x:build read',
     ]);
   });
 
@@ -259,6 +294,57 @@ describe('an action whose values make its path that of another action of its tem
     expect(namesOfCall('/users/me')).toEqual(['users.me']);
     expect(namesOfCall('/users/ME')).toEqual(['users.me']);
     expect(namesOfCall('/users/ann')).toEqual([]);
+  });
+
+  const params = ['a', 'b', 'id'].map((each) => paramOf(each, 'path'));
+  const openParams = ['repo', 'path'].map((each) => paramOf(each, 'path', { allowReserved: true }));
+  const siblings = templateOf(
+    [
+      actionOf('id', { path: '/users/{id}', params }),
+      actionOf('json', { path: '/users/{id}.json', params }),
+      actionOf('copy', { path: '/users/{id}:copy', params }),
+      actionOf('range', { path: '/users/{a}..{b}', params }),
+      actionOf('first', { path: '/x/{id}/c/d', params }),
+      actionOf('second', { path: '/x/b/{a}/{b}', params }),
+      actionOf('file', { path: '/repos/{repo}/files/{path}', params: openParams }),
+      actionOf('raw_file', { path: '/repos/{repo}/files/{path}/raw', params: openParams }),
+      actionOf('issues', { path: '/repos/{repo}/issues', params: openParams }),
+    ],
+    { key: 'hub' },
+  );
+
+  test.for<[action: string, path: string, others: string[]]>([
+    ['id', '/users/x', []],
+    ['id', '/users/x.json', ['json']],
+    ['id', '/users/x.JSON', ['json']],
+    ['id', '/users/x:copy', ['copy']],
+    ['id', '/users/x%3Acopy', ['copy']],
+    ['id', '/users/a..b', ['range']],
+    ['id', '/users/a.b', []],
+    ['json', '/users/x.json', []],
+    ['copy', '/users/x:copy', []],
+    ['copy', '/users/x.json:copy', []],
+    ['range', '/users/a..b', []],
+    ['first', '/x/b/c/d', ['second']],
+    ['first', '/x/q/c/d', []],
+    ['second', '/x/b/c/d', ['first']],
+    ['second', '/x/b/q/d', []],
+    ['file', '/repos/acme/site/files/a/raw', ['raw_file']],
+    ['file', '/repos/acme/site/files/src/issues', []],
+  ])('has, for the action %s at %s, also the names %j', ([key, path, others]) => {
+    const action = siblings.actions[key]!;
+    const names = listShadowedNames(['hub'], siblings, { action, path, risk: 'read' });
+    expect(names.map((each) => each.action)).toEqual(others);
+  });
+
+  test('does not have the names of actions of another server, and is not hidden by them', () => {
+    const server = { url: 'https://b.example', variables: [], baseUrlAllowed: false };
+    const me = actionOf('me', { path: '/users/me', server });
+    const two = templateOf([...Object.values(siblings.actions), me], { key: 'hub' });
+    const namesOfId = (path: string) =>
+      listShadowedNames(['hub'], two, { action: two.actions['id']!, path, risk: 'read' });
+    expect(namesOfId('/users/me')).toEqual([]);
+    expect(namesOfId('/users/x.json').map(({ action }) => action)).toEqual(['json']);
   });
 
   test('does not have the names of actions with the same path, which the body tells apart', () => {

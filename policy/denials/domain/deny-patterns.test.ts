@@ -125,6 +125,8 @@ describe('a deny rule compared with a permission key', () => {
     ['acme/site', ' acme/site ', true],
     [' acme/site ', 'acme/site', true],
     ['acme/site', 'acme/site\t', true],
+    ['acme/site', 'acme\u0085/\0site\u001f', true],
+    ['acme/site', 'acme/si\u001fte', false],
     ['acme/ *', 'acme/ x ', true],
     ['*/site', 'acme/site', true],
     ['note *', 'note ', true],
@@ -159,6 +161,17 @@ describe('a deny rule compared with a permission key', () => {
   test('for a credential matches the permission key of the credential', () => {
     expect(deniesKey(patternOf('secret:token:*'), secretKey('token', 'a.example'))).toBe(true);
     expect(deniesKey(patternOf('secret:*:*'), secretKey('token', 'a.example'))).toBe(true);
+  });
+
+  test.for<[pattern: string, first: string, expected: boolean]>([
+    ['a%2Fb/*', 'a / b', true],
+    ['a%2Fb/*', ' A/\tb', true],
+    ['a %2F b/*', 'a/b', true],
+    ['a%2Fb/*', 'a%2Fb', false],
+    ['a%2Fb/*', 'a /c', false],
+  ])('of two positions, %j, matches the value %j in the first: %s', ([text, first, expected]) => {
+    const key = positionsKey('jira', 'create', [first, 'Bug']);
+    expect(deniesKey(patternOf(`jira:create:${text}`), key)).toBe(expected);
   });
 
   test('that is exact matches an argument that is unknown in part, if it could be this text', () => {

@@ -2,11 +2,12 @@ import type { CompiledAction, CompiledTemplate } from '#contracts/template';
 import type { HttpMethod, Risk } from '#contracts/vocabulary';
 import { encodeName } from '#permission-key';
 import {
-  findOperations,
   findPossibleOperations,
   findServedOperations,
+  isNarrowerPath,
   isPlainPath,
   isSameMethod,
+  partWith,
   pathBelow,
 } from '#templates';
 import type { PathBudget } from '#templates';
@@ -83,8 +84,9 @@ export function listRequestNames(
 
 /**
  * The names of an action call whose values make its path that of another action of its template, as
- * `users.get` of `me` is `users.me`, in any letter case. Servers run the operation with the most fixed
- * segments.
+ * `users.get` of `me` is `users.me`, in any letter case. Actions that share one path are told apart by
+ * the body, as in GraphQL. A parameter of the other action that holds slashes could take in nearly
+ * everything, so that action counts only if its path is narrower.
  */
 export function listShadowedNames(
   services: readonly string[],
@@ -92,13 +94,13 @@ export function listShadowedNames(
   { action, path, risk }: { action: CompiledAction; path: string; risk: Risk },
 ): RatedName[] {
   const request = { method: action.method, path };
-  const isElsewhere = ({ server }: CompiledAction) => server?.url !== action.server?.url;
-  const exactMatches = findOperations(template, request).map((each) => each.action);
-  // Actions that share the path as it is written are told apart by the body, as in GraphQL.
-  const others = exactMatches.includes(action) ? new Set(exactMatches) : new Set<CompiledAction>();
-  const operations = (findServedOperations(template, request) ?? [])
+  const ownPath = withoutLastSlash(action.path);
+  const holdsSlashes = ({ params }: CompiledAction) =>
+    params.some((param) => param.in === 'path' && param.allowReserved);
+  const operations = (findServedOperations(partWith(template, action), request) ?? [])
     .map((each) => each.action)
-    .filter((each) => !others.has(each) && !isElsewhere(each));
+    .filter((each) => withoutLastSlash(each.path) !== ownPath)
+    .filter((each) => !holdsSlashes(each) || isNarrowerPath(each, action));
   return operations.flatMap((operation) =>
     services.map((service) => ({
       service: encodeName(service),
