@@ -58,9 +58,7 @@ export async function insertDispatchAndEvent(
   dispatch: NewDispatch,
   event: EventRow,
 ): Promise<boolean> {
-  const rows = await sql`
-    with changed as (${insertion(sql, dispatch)}) ${eventOfChange(sql, event)}
-  `;
+  const rows = await withEvent(sql, insertion(sql, dispatch), event);
   return rows.length === 1;
 }
 
@@ -70,8 +68,9 @@ export async function insertDispatch(sql: Sql, dispatch: NewDispatch): Promise<b
   return rows.length === 1;
 }
 
-/** Stores the event of a change that the statement before it calls `changed`, if it changed a row. */
-const eventOfChange = (sql: Sql, event: EventRow) => sql`
+/** A change, and if it changed a row the insert of the event that reports it. */
+const withEvent = (sql: Sql, change: ReturnType<typeof insertion>, event: EventRow) => sql`
+  with changed as (${change})
   insert into executor.outbox (id, org_id, type, body)
   select ${event.id}::uuid, ${event.orgId}::uuid, ${event.type}::text, ${event.body}::text
     from changed
@@ -190,9 +189,7 @@ export async function finishDispatchAndStoreEvent(
   outcome: Outcome,
   event: EventRow,
 ): Promise<boolean> {
-  const rows = await sql`
-    with changed as (${completion(sql, outcome)}) ${eventOfChange(sql, event)}
-  `;
+  const rows = await withEvent(sql, completion(sql, outcome), event);
   return rows.length === 1;
 }
 

@@ -63,7 +63,7 @@ function isBoundToOrg(text: string): boolean {
     /\borg_id (?:=|in\b|is not distinct from)/.test(text) ||
     // The statement compares its rows with a parameter that lists pairs of org and id.
     /\(org_id, id\) in \(\$/.test(text) ||
-    /^(?:with \w+ as \(\s*)?insert into \S+ (?:as \w+ )?\([^)]*\borg_id\b/.test(text)
+    /^(?:with \w+ as \((?:\$\{…\}\))?\s*)?insert into \S+ (?:as \w+ )?\([^)]*\borg_id\b/.test(text)
   );
 }
 
