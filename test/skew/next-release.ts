@@ -64,8 +64,9 @@ const changes: readonly Change[] = [
     edits: [
       {
         file: 'services-src/contracts/events.ts',
-        find: '  audit: auditEntry.nullable(),\n});',
-        replace: '  audit: auditEntry.nullable(),\n  region: z.string().max(40).optional(),\n});',
+        find: '  traceparent: z.string().max(128).optional(),\n});',
+        replace:
+          '  traceparent: z.string().max(128).optional(),\n  region: z.string().max(40).optional(),\n});',
       },
       {
         file: 'services-src/events/outbox.ts',

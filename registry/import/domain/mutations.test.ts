@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 
 import { listDocuments } from '../../../test/corpus/documents.ts';
+import { chooseSweepValue } from '../../../test/support/sweeps.ts';
 import { compileParsed } from '../../compiler/domain/template.ts';
 import { convertDocument } from './convert-document.ts';
 
@@ -16,6 +17,7 @@ const sampledDocuments = smallDocuments.filter(
 const sampledTexts = await Promise.all(sampledDocuments.map(({ path }) => readFile(path, 'utf8')));
 
 const seed = 20_261_121;
+const valueRuns = chooseSweepValue({ sampled: 150, whole: 400 });
 const anySampledText = fc.constantFrom(...sampledTexts);
 
 /**
@@ -105,7 +107,7 @@ describe('importing the OpenAPI document of a real product', () => {
           importAndCompile(JSON.stringify(changed).replace('"SWAPPED"', () => oddValue));
         },
       ),
-      { seed, numRuns: 400 },
+      { seed, numRuns: valueRuns },
     );
   });
 
@@ -123,7 +125,7 @@ describe('importing the OpenAPI document of a real product', () => {
           JSON.stringify(replaceAt(document, valuePaths[to % valuePaths.length]!, copy)),
         );
       }),
-      { seed, numRuns: 400 },
+      { seed, numRuns: valueRuns },
     );
   });
 
@@ -141,7 +143,7 @@ describe('importing the OpenAPI document of a real product', () => {
           importAndCompile(changed);
         },
       ),
-      { seed, numRuns: 400 },
+      { seed, numRuns: valueRuns },
     );
   });
 
