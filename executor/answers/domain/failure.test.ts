@@ -55,6 +55,11 @@ describe('the failure of an answer', () => {
     expect(retryAfterOf(429, { 'ratelimit-reset': '30' })).toBe(30);
     expect(retryAfterOf(429, { 'x-ratelimit-reset': String(nowMs / 1000 + 90) })).toBe(90);
     expect(retryAfterOf(429, { 'x-ratelimit-reset': '1' })).toBe(1);
+    expect(retryAfterOf(429, { 'x-rate-limit-reset-after': '25' })).toBe(25);
+    expect(retryAfterOf(429, { 'x-ratelimit-reset-after': '1.337' })).toBe(2);
+    expect(retryAfterOf(429, { ratelimit: '"default";r=0;t=25' })).toBe(25);
+    expect(retryAfterOf(429, { ratelimit: 'limit=100, remaining=0, reset=26' })).toBe(26);
+    expect(retryAfterOf(429, { ratelimit: '"default";r=0;t=never' })).toBeUndefined();
     expect(retryAfterOf(429, { 'retry-after': '999999999' })).toBe(31_536_000);
     expect(retryAfterOf(429, { 'retry-after': 'soon' })).toBeUndefined();
     expect(retryAfterOf(404, { 'x-ratelimit-reset': '30' })).toBeUndefined();
@@ -66,6 +71,22 @@ describe('the failure of an answer', () => {
     expect(failure).toMatchObject({ kind: 'rate_limited', retry_after: 5 });
     expect(failure?.nothing_done).toBeUndefined();
   });
+
+  test.each([
+    { 'x-rate-limit-remaining': '0' },
+    { 'ratelimit-remaining': '0' },
+    { ratelimit: '"default";r=0;t=25' },
+    { ratelimit: 'limit=100, remaining=0, reset=26' },
+  ])('is of the kind rate_limited with status 403 and %j', (headers) => {
+    expect(failureByStatus(answerOf(403, { headers }))?.kind).toBe('rate_limited');
+  });
+
+  test.each([{ 'x-rate-limit-remaining': '10' }, { ratelimit: '"default";r=50;t=25' }])(
+    'is of the kind forbidden with status 403 and %j',
+    (headers) => {
+      expect(failureByStatus(answerOf(403, { headers }))?.kind).toBe('forbidden');
+    },
+  );
 
   test('says that nothing was done only where the provider answered 429', () => {
     expect(failureByStatus(answerOf(429))).toMatchObject({ nothing_done: true });

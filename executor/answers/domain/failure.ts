@@ -4,6 +4,7 @@ import type { JsonValue } from '#contracts/vocabulary';
 import { awsRefusalOf } from './aws-refusal.ts';
 import { findMissingScopes, refusesScopes } from './missing-scopes.ts';
 import { findProviderWords } from './provider-words.ts';
+import { isLimitUsedUp, readResetSeconds } from './rate-limit-headers.ts';
 import { readRetryAfterMs } from './retry-after.ts';
 
 /** An upstream's answer, shaped and without the credentials that it repeated. */
@@ -86,27 +87,19 @@ function failureKindOf({ status, headers, body, hadCredential }: ShapedAnswer): 
   // The credential is good: no person has to store it again.
   if ((status === 400 || status === 401) && refusesScopes(headers, body)) return 'forbidden';
   // GitHub and others refuse what comes too often with 403.
-  const isLimitUsedUp =
-    headers['retry-after'] !== undefined || headers['x-ratelimit-remaining'] === '0';
-  if (status === 403 && isLimitUsedUp) return 'rate_limited';
+  if (status === 403 && (headers['retry-after'] !== undefined || isLimitUsedUp(headers)))
+    return 'rate_limited';
   // 520 to 530 are Cloudflare's words for an origin that does not answer.
   const isUnreachable = status >= 520 && status <= 530;
   return kindOfStatus[status] ?? (isUnreachable ? 'unavailable' : 'failed');
 }
 
-/** The smallest number that can be a time; a smaller one is a number of seconds. */
-const epochSecondsMin = 1_000_000_000;
-
 function retryAfterOf({ headers, nowMs }: ShapedAnswer, kind: FailureKind): number | undefined {
   const askedMs = readRetryAfterMs(headers['retry-after'], nowMs);
   if (askedMs !== undefined) return toSeconds(askedMs);
   if (kind !== 'rate_limited') return undefined;
-  const text = headers['ratelimit-reset'] ?? headers['x-ratelimit-reset'] ?? '';
-  if (!/^\d{1,10}$/.test(text)) return undefined;
-  const resetSeconds = Number(text);
-  return toSeconds(
-    resetSeconds < epochSecondsMin ? resetSeconds * 1000 : Math.max(0, resetSeconds * 1000 - nowMs),
-  );
+  const resetSeconds = readResetSeconds(headers, nowMs);
+  return resetSeconds === undefined ? undefined : toSeconds(resetSeconds * 1000);
 }
 
 function toSeconds(ms: number): number {
