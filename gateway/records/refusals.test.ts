@@ -109,6 +109,16 @@ describe('refusals', () => {
     await refusals[Symbol.asyncDispose]();
   });
 
+  test('that are told again in other words are recorded only once', async () => {
+    const { published, refusals } = start();
+    const refusal = createRefusal();
+    await refusals.record(refusal);
+    const { code } = refusal.error;
+    const error = new AppError(code, 'In other words.', { cause: refusal.error });
+    await refusals.record({ ...refusal, fields: { service: 'github', action: 'b' }, error });
+    expect(rowsOf(published)).toHaveLength(1);
+  });
+
   test('that share one error object are recorded only once', async () => {
     const { published, refusals } = start();
     const singleRefusal = createRefusal();

@@ -1,6 +1,7 @@
 import type { AuditEntry } from '#contracts/audit';
 import type { CallContext } from '#contracts/vocabulary';
-import type { AppError, ErrorCode } from '#errors';
+import { AppError } from '#errors';
+import type { ErrorCode } from '#errors';
 import type { Publisher } from '#events';
 import { repeat } from '#process';
 import type { Logger } from '#telemetry';
@@ -75,6 +76,10 @@ export function openRefusals({
   logger: Pick<Logger, 'error'>;
 }): Refusals {
   const recordedErrors = new WeakSet<AppError>();
+  /** An MCP tool may say a recorded refusal in words of its own, with that refusal as the cause. */
+  const isRecorded = (error: AppError): boolean =>
+    recordedErrors.has(error) ||
+    (error.cause instanceof AppError && recordedErrors.has(error.cause));
   let minute = createMinute();
 
   const publishRefusals = (refusal: Refusal, count: number | null) =>
@@ -99,7 +104,7 @@ export function openRefusals({
   return {
     async record(refusal) {
       const { error } = refusal;
-      if (recordedErrors.has(error) || !isRefusal(error)) return;
+      if (isRecorded(error) || !isRefusal(error)) return;
       recordedErrors.add(error);
       const { counted } = minute;
       const kind = kindOf(minute, refusal);
