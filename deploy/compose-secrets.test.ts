@@ -11,7 +11,7 @@ const make = (existing?: Record<string, string>) =>
   makeComposeSecrets(components, () => randomBytes(32), existing);
 
 describe('the secrets of docker-compose.yml', () => {
-  test('are exactly those that are made, each in a file of its own', () => {
+  test('are exactly the secrets that the script makes, each in its own file', () => {
     const { secrets } = readComposeFile();
 
     expect(Object.keys(secrets).toSorted()).toEqual(Object.keys(make()).toSorted());
@@ -43,7 +43,7 @@ describe('the secrets of docker-compose.yml', () => {
     expect(secrets).not.toHaveProperty('PORT');
   });
 
-  test('give each component a password of its own, for which the servers have the same', () => {
+  test('give each component its own password, and the servers the same one', () => {
     const secrets = make();
     const passwords = Object.entries(secrets)
       .filter(([name]) => name.endsWith('_URL'))

@@ -22,7 +22,7 @@ export async function inviteUser({
   return answerWithLink(invited, invited.user.path[0] ?? '');
 }
 
-/** `action-gateway users sign-in-link <user>`: for somebody who forgot the password. */
+/** `action-gateway users sign-in-link <user>`: prints a link for a user who forgot the password. */
 export async function createSignInLink({ api, args: [user = ''] }: RestCall): Promise<Answer> {
   const id = await findId(api, users, user);
   const link = await api.request<SignInLink>('POST', `/v1/users/${id}/sign-in-links`);

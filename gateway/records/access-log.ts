@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
 import { errorCodes } from '#errors';
-import { areMetricsOn, recordDuration, startDuration } from '#telemetry';
+import { areMetricsOn, recordDuration, startDuration, toKnownMethod } from '#telemetry';
 import type { Logger } from '#telemetry';
 import type { Outcome } from './call-report.ts';
 
@@ -21,16 +21,6 @@ export interface AccessLog {
   /** Notes the outcome of a request that is answered with status 200 even when its call failed. */
   note(requestId: string, outcome: Outcome): void;
 }
-
-const measuredMethods: ReadonlySet<string> = new Set([
-  'GET',
-  'HEAD',
-  'POST',
-  'PUT',
-  'PATCH',
-  'DELETE',
-  'OPTIONS',
-]);
 
 /**
  * Writes one line per request, and records how long it took. No member of it is copied from the request's URL, headers or body:
@@ -58,7 +48,7 @@ export function createAccessLog(
         const status = headersSent ? statusCode : null;
         const outcome = request.outcome ?? (headersSent ? null : 'client_gone');
         recordDuration('http.server.request.duration', measuredFrom, {
-          'http.request.method': measuredMethods.has(request.method) ? request.method : '_OTHER',
+          'http.request.method': toKnownMethod(request.method),
           'http.route': route ?? '',
           'http.response.status_code': status ?? 0,
           'error.type': outcome !== null && isErrorOutcome(outcome) ? outcome : '',

@@ -76,7 +76,7 @@ export function openRefusals({
   logger: Pick<Logger, 'error'>;
 }): Refusals {
   const recordedErrors = new WeakSet<AppError>();
-  /** An MCP tool may say a recorded refusal in words of its own, with that refusal as the cause. */
+  /** An MCP tool may wrap a recorded refusal in an error with another message; it is then the cause. */
   const isRecorded = (error: AppError): boolean =>
     recordedErrors.has(error) ||
     (error.cause instanceof AppError && recordedErrors.has(error.cause));

@@ -1,19 +1,11 @@
 import { SpanKind, SpanStatusCode } from '@opentelemetry/api';
 
 import { AppError } from '#errors';
+import { toKnownMethod } from '../telemetry/http-method.ts';
 import { recordDuration, startDuration } from '../telemetry/metrics.ts';
 import { startSpan } from '../telemetry/span.ts';
 import type { EgressResponse } from './exchange.ts';
 import { receivedHeadOf } from './failures.ts';
-
-const measuredMethods: ReadonlySet<string> = new Set([
-  'GET',
-  'HEAD',
-  'POST',
-  'PUT',
-  'PATCH',
-  'DELETE',
-]);
 
 /**
  * Runs one exchange with an upstream inside a span, with the attributes of OpenTelemetry's
@@ -25,7 +17,7 @@ export function observeExchange(
   exchange: () => Promise<EgressResponse>,
 ): Promise<EgressResponse> {
   const startedAt = startDuration();
-  const knownMethod = measuredMethods.has(method) ? method : '_OTHER';
+  const knownMethod = toKnownMethod(method);
   const attributes = {
     'http.request.method': knownMethod,
     'server.address': url.hostname,

@@ -1,3 +1,4 @@
+export { toKnownMethod } from './http-method.ts';
 export { createLogger } from './logger.ts';
 export type { Logger } from './logger.ts';
 export { areMetricsOn, count, observe, recordDuration, startDuration } from './metrics.ts';

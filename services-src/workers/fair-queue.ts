@@ -21,7 +21,7 @@ interface Limits {
 
 const partiesRememberedMax = 2_000;
 
-/** The part of its owner's places that one identity may wait in (docs/reference/limits.md#shares). */
+/** The share of a user's waiting places that one identity may hold (docs/reference/limits.md#shares). */
 const identityLevel = { name: 'identity', percent: 80 };
 
 /**

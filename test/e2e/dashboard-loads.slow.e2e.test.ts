@@ -20,7 +20,7 @@ const pages = chooseSweepValue({
   whole: { inBothSizes: true, stride: 1 },
 });
 /** Loads wait until nothing moves any more, which takes long on a busy machine. */
-const timeout = 600_000;
+const timeout = 1_800_000;
 
 const running = new AsyncDisposableStack();
 let scene: Scene;
