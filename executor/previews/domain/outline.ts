@@ -14,6 +14,8 @@ const depthMax = 12;
 const containerBytesMin = 200;
 /** The bytes that an entry needs in addition to its name and value: quotes, colon and comma. */
 const entryBytes = 4;
+/** The bytes that a note of a shortened value needs at least, in addition to its path. */
+const noteBytesMin = 100;
 
 /**
  * Returns the request itself when it is small enough to be shown, and otherwise its outline. The
@@ -21,35 +23,56 @@ const entryBytes = 4;
  * shown whole and only the largest are cut, so a large value cannot hide a small one.
  */
 export function fitOutline(request: ShownRequest, bytesMax: number): ShownRequest {
-  const hasManyCharacters = countCharacters(request as unknown as JsonValue, bytesMax) > bytesMax;
-  if (!hasManyCharacters && sizeOf(request) <= bytesMax) return request;
+  const isLong = leastSizeOf(request as unknown as JsonValue, bytesMax) > bytesMax;
+  if (!isLong && sizeOf(request) <= bytesMax) return request;
   const measures = createCachedMeasures(bytesMax);
   // The outline also lists the values that it shortened. The size of this list is known only after
   // they are cut, so the outline is tried with less and less space until both fit.
   for (let bytes = Math.floor(bytesMax * 0.75); ; bytes = Math.floor(bytes / 2)) {
-    const outline = outlineOf(request, bytes, measures);
-    if (sizeOf(outline) <= bytesMax || bytes < textBytesMin) return outline;
+    const isLast = bytes < textBytesMin;
+    const noteBytesMax = isLast ? Infinity : bytesMax - Math.floor(bytes / 2);
+    const outline = outlineOf(request, { bytes, noteBytesMax, measures });
+    if (outline !== undefined && (isLast || sizeOf(outline) <= bytesMax)) return outline;
   }
 }
 
 /**
- * Counts the characters of all texts in a value, up to a limit. Measuring the value's JSON text
- * would take much longer.
+ * Adds up bytes that a value's JSON text has at least, up to a limit. Writing the JSON text would
+ * take much longer.
  */
-function countCharacters(value: JsonValue, max: number): number {
+function leastSizeOf(value: JsonValue, max: number): number {
   if (typeof value === 'string') return value.length;
-  if (typeof value !== 'object' || value === null) return 0;
-  let count = 0;
-  for (const each of Array.isArray(value) ? value : Object.values(value)) {
-    count += countCharacters(each, max - count);
-    if (count > max) break;
+  if (typeof value !== 'object' || value === null) return 1;
+  let size = 0;
+  if (Array.isArray(value)) {
+    for (const each of value) {
+      size += leastSizeOf(each, max - size) + 1;
+      if (size > max) break;
+    }
+    return size;
   }
-  return count;
+  for (const name of Object.keys(value)) {
+    size += name.length + leastSizeOf(value[name] as JsonValue, max - size) + entryBytes;
+    if (size > max) break;
+  }
+  return size;
 }
 
-function outlineOf(request: ShownRequest, bytes: number, measures: CachedMeasures): ShownRequest {
+interface OutlineRoom {
+  /** For the values. */
+  readonly bytes: number;
+  /** For the list of shortened values. */
+  readonly noteBytesMax: number;
+  readonly measures: CachedMeasures;
+}
+
+/** Returns nothing when the list of shortened values needs more than its space. */
+function outlineOf(
+  request: ShownRequest,
+  { bytes, noteBytesMax, measures }: OutlineRoom,
+): ShownRequest | undefined {
   const { method, credentials, redacted, ...rest } = request;
-  const cutter = createCutter(measures);
+  const cutter = createCutter(measures, noteBytesMax);
   const fields = Object.entries(rest as Record<string, JsonValue>);
   const shares = shareOut(
     bytes,
@@ -59,6 +82,7 @@ function outlineOf(request: ShownRequest, bytes: number, measures: CachedMeasure
     name,
     cutter.cut(value, { bytes: shares[index] ?? 0, at: `/${name}`, depth: 0 }),
   ]);
+  if (cutter.isFull()) return undefined;
   const outline = Object.fromEntries(shortenedFields) as unknown as typeof rest;
   const redactedPlaces = redacted === undefined ? {} : { redacted };
   const { shortened } = cutter;
@@ -124,19 +148,23 @@ interface CutRoom {
   readonly depth: number;
 }
 
-function createCutter({ measure, identify }: CachedMeasures) {
+function createCutter({ measure, identify }: CachedMeasures, noteBytesMax: number) {
   const shortened: ShortenedValue[] = [];
+  let noteBytes = 0;
+  const isFull = () => noteBytes > noteBytesMax;
 
   const noteCut = (
     value: JsonValue,
     path: string,
     entries?: { entries: number; shown: number },
   ) => {
-    shortened.push({ at: path, ...identify(value), ...entries });
+    noteBytes += path.length + noteBytesMin;
+    if (!isFull()) shortened.push({ at: path, ...identify(value), ...entries });
   };
 
   const shorten = (value: JsonValue, { bytes, at, depth }: CutRoom): JsonValue => {
-    if (measure(value) <= bytes) return value;
+    // What is returned once the notes are full is not used.
+    if (isFull() || measure(value) <= bytes) return value;
     const isShownAsText = depth === depthMax || (depth > 0 && bytes < containerBytesMin);
     if (typeof value !== 'object' || value === null || isShownAsText) {
       noteCut(value, at);
@@ -164,7 +192,7 @@ function createCutter({ measure, identify }: CachedMeasures) {
     }
     return shortened;
   };
-  return { cut: shorten, shortened };
+  return { cut: shorten, shortened, isFull };
 }
 
 /**
