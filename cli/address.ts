@@ -1,4 +1,4 @@
-import { Refusal } from './refusal.ts';
+import { Refusal, misuse } from './refusal.ts';
 
 /** The gateway's default address. */
 const defaultUrl = 'http://127.0.0.1:8080';
@@ -11,9 +11,14 @@ const loopbackHostPattern = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
  * @throws Refusal if the text is not a URL to which a credential may be sent.
  */
 export function parseGatewayUrl(address: string = defaultUrl): string {
-  const url = parseSafeUrl(address);
+  let url: URL;
+  try {
+    url = parseSafeUrl(address);
+  } catch (error) {
+    throw error instanceof Refusal ? misuse(error.message) : error;
+  }
   if (url.search || url.hash || url.username || url.password) {
-    throw new Refusal(`${address} is not the address of a gateway: write it like ${defaultUrl}.`);
+    throw misuse(`${address} is not the address of a gateway: write it like ${defaultUrl}.`);
   }
   return url.href.replace(/\/+$/, '').replace(/\/mcp$/, '');
 }

@@ -19,3 +19,13 @@ export const exitCodes = {
 } as const;
 
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
+
+/**
+ * The code of an error that `--json` prints, where the gateway has answered none. The codes are
+ * those of the gateway's own errors, as far as it has them (docs/reference/errors.md#codes).
+ */
+export const errorCodes: Partial<Record<ExitCode, string>> = {
+  [exitCodes.usage]: 'usage',
+  [exitCodes.notSignedIn]: 'unauthenticated',
+  [exitCodes.unreachable]: 'unavailable',
+};

@@ -39,6 +39,7 @@ test.each([
   [['mcp', 'login', '--no-browser=yes'], "unknown option '--no-browser=yes'"],
   [['whoami', '--profile', '../other'], 'The name of a profile'],
   [['completion', 'tcsh'], 'bash, zsh or fish'],
+  [['login', '--url', 'gateway.example'], 'is not a URL'],
 ])(
   'the program refuses the arguments %j as wrong usage, and does nothing',
   async (args, message) => {
@@ -48,6 +49,16 @@ test.each([
     expect(stderr).toContain(message);
   },
 );
+
+test('with --json an error that the gateway did not answer has a code too', async () => {
+  await using folder = await makeFolder();
+  const { code, stderr } = await runToEnd(['whoami', '--json'], { XDG_CONFIG_HOME: folder.path });
+  expect(code).toBe(3);
+  expect(JSON.parse(stderr)).toMatchObject({
+    error: 'unauthenticated',
+    message: expect.stringContaining('action-gateway login'),
+  });
+});
 
 test('a malformed key or a missing file is refused without being printed', async () => {
   const runWithWrongKey = await runToEnd(['mcp'], { ACTION_GATEWAY_KEY: 'CANARY-not-a-key' });
@@ -98,7 +109,7 @@ test('an agent key is not sent without TLS', async () => {
   const { code, stderr } = await runToEnd(['mcp', '--url', 'http://gateway.example'], {
     ACTION_GATEWAY_KEY: 'aak_CANARYkey',
   });
-  expect(code).toBe(1);
+  expect(code).toBe(2);
   expect(stderr).toContain('must be https');
 });
 

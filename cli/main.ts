@@ -1,5 +1,5 @@
 import { commands } from './commands.ts';
-import { exitCodes } from './exit-codes.ts';
+import { errorCodes, exitCodes } from './exit-codes.ts';
 import { runProgram } from './program.ts';
 import { useProxy } from './proxy.ts';
 import { Refusal } from './refusal.ts';
@@ -28,7 +28,10 @@ async function main(args: readonly string[]): Promise<void> {
 /** A refusal for a person, or with `--json` as JSON: the gateway's own error, where it is one. */
 function describeRefusal(refusal: Refusal, args: readonly string[]): string {
   if (args.includes('--json')) {
-    return makePrintableText(JSON.stringify(refusal.envelope ?? { message: refusal.message }));
+    const error = errorCodes[refusal.exitCode] ?? 'failed';
+    return makePrintableText(
+      JSON.stringify(refusal.envelope ?? { error, message: refusal.message }),
+    );
   }
   const tryHelp = refusal.exitCode === exitCodes.usage ? '\nTry: action-gateway --help' : '';
   return `action-gateway: ${refusal.message.split('\n').map(makePrintable).join('\n')}${tryHelp}`;

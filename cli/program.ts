@@ -7,16 +7,16 @@ import type { ExitCode } from './exit-codes.ts';
 import type { Environment } from './settings.ts';
 
 const groups: Readonly<Record<string, string>> = {
-  approvals: 'calls that wait for a decision',
-  agents: 'programs that act for you',
-  keys: 'what agents sign in with',
-  secrets: 'credentials that the gateway keeps and puts into calls',
-  rules: 'what is allowed and denied without a question',
-  services: 'what agents can call',
-  templates: 'descriptions that services are made from',
-  users: 'people of the org',
-  webhooks: 'addresses that get events',
-  audit: 'the record of what happened',
+  approvals: 'Calls that wait for a decision',
+  agents: 'Programs that act for you',
+  keys: 'What agents sign in with',
+  secrets: 'Credentials that the gateway keeps and puts into calls',
+  rules: 'What is allowed and denied without a question',
+  services: 'What agents can call',
+  templates: 'Descriptions that services are made from',
+  users: 'People of the org',
+  webhooks: 'Addresses that get events',
+  audit: 'The record of what happened',
 };
 
 /**

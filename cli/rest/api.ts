@@ -2,7 +2,7 @@ import type { ErrorEnvelope } from '#contracts/http/errors';
 import { accessWithKey, accessWithLogin } from '../credential/access.ts';
 import type { Access } from '../credential/access.ts';
 import { exitCodes } from '../exit-codes.ts';
-import { Refusal, reasonOf } from '../refusal.ts';
+import { Refusal, misuse, reasonOf } from '../refusal.ts';
 import {
   defaultProfile,
   profilePathOf,
@@ -133,6 +133,8 @@ async function sendRequest(
 ): Promise<Response> {
   const { query = {}, body, headers = {}, token, method = 'GET', signal } = parts;
   const url = new URL(`${gateway}${path}`);
+  // A URL leaves out the steps "." and "..", so the request would go to another route.
+  if (!url.href.endsWith(path)) throw misuse('"." and ".." are no ids.');
   for (const [name, value] of Object.entries(query)) {
     if (value !== undefined) url.searchParams.set(name, String(value));
   }

@@ -90,7 +90,11 @@ async function perform({ api, options }: RestCall<WaitOptions>, body: CallBody):
   if (reply.status !== 'pending_approval' || options.wait === undefined) return answerOf(reply);
   const waitMs = readWaitTime(options.wait === true ? defaultWait : options.wait);
   printNote(describePending(reply));
-  return answerOf(await waitForDecision(api, reply, waitMs));
+  const lastReply = await waitForDecision(api, reply, waitMs);
+  const answer = answerOf(lastReply);
+  return lastReply.status === 'pending_approval'
+    ? { ...answer, note: 'Nobody has decided yet.' }
+    : answer;
 }
 
 /** Asks for the result again and again, until the call has ended or the time is over. */

@@ -21,6 +21,16 @@ test('an error names the wrong fields, the address to open, the next step and th
   ]);
 });
 
+test('a search that leads on is shown as a command', () => {
+  const { message } = new GatewayRefusal({
+    error: 'unknown_service',
+    message: 'There is no such service.',
+    request_id: 'r-1',
+    next: { method: 'GET', path: '/v1/search?q=send+mail&catalog=true' },
+  });
+  expect(message).toContain("\nNext: action-gateway search 'send mail' --catalog\n");
+});
+
 test('what the message says already is not repeated', () => {
   const { message } = new GatewayRefusal({
     error: 'invalid_params',

@@ -2,6 +2,7 @@ import type { ErrorEnvelope } from '#contracts/http/errors';
 import { exitCodes } from '../exit-codes.ts';
 import type { ExitCode } from '../exit-codes.ts';
 import { Refusal } from '../refusal.ts';
+import { quoteForShell } from '../words.ts';
 
 /** An error of the gateway (docs/reference/errors.md#codes). */
 export class GatewayRefusal extends Refusal {
@@ -45,7 +46,23 @@ function describe({ message, next, request_id: requestId, ...details }: ErrorEnv
 }
 
 function describeNext({ method, path, body }: NonNullable<ErrorEnvelope['next']>): string {
+  const url = new URL(path, 'http://gateway');
+  if (method === 'GET' && url.pathname === '/v1/search') return describeSearch(url.searchParams);
   return [method, path, ...(body === undefined ? [] : [JSON.stringify(body)])].join(' ');
+}
+
+/** The command for a search. Other next steps are for programs, and are shown as requests. */
+function describeSearch(query: URLSearchParams): string {
+  const options = [...query].flatMap(([name, value]) => {
+    if (name === 'q') return [];
+    return value === 'true' ? [`--${name}`] : [`--${name}`, quoteForShell(value)];
+  });
+  const words = query.get('q');
+  return [
+    'action-gateway search',
+    ...(words === null ? [] : [quoteForShell(words)]),
+    ...options,
+  ].join(' ');
 }
 
 /** The fields that are wrong, unless the message has named them. */

@@ -95,7 +95,7 @@ test.each([
   expect(stderr).not.toContain('\u001B');
   if (status === 401) return expect(stderr).toContain('run "action-gateway login"');
   expect(stderr).toBe(
-    `action-gateway: No [2J.\nLook first.\nNext: GET /v1/search?q=x\nError ${error}, request CANARY-free\n`,
+    `action-gateway: No [2J.\nLook first.\nNext: action-gateway search x\nError ${error}, request CANARY-free\n`,
   );
   const asJson = await world.run(['whoami', '--json']);
   expect(JSON.parse(asJson.stderr)).toMatchObject({ error, next: { say: 'Look first.' } });
@@ -133,4 +133,29 @@ test('without a login or key, the program says how to sign in and exits with 3',
   const { code, stderr } = await world.run(['whoami', '--profile', 'new']);
   expect(code).toBe(3);
   expect(stderr).toContain('run "action-gateway login --profile new"');
+});
+
+test.each(['.', '..'])('the id %j is refused, because it would name another route', async (id) => {
+  await using world = await startWorld();
+  const { code, stderr } = await world.runHere('approvals', 'show', id);
+  expect(code).toBe(2);
+  expect(stderr).toContain('no ids');
+  expect(world.gateway.calls).toEqual([]);
+});
+
+test('a wait that ends without a decision says so, and names the approval once', async () => {
+  const pending = {
+    status: 'pending_approval',
+    approval_id: 'a-1',
+    approval_url: 'http://gateway.example/approvals/a-1',
+    action_description: 'Send a mail',
+    poll_after_ms: 1,
+  };
+  await using world = await startWorld({
+    answerRest: ({ response }) => void response.end(JSON.stringify(pending)),
+  });
+  const { code, stderr } = await world.runHere('call', 'mail', 'send', '--wait', '1s');
+  expect(code).toBe(5);
+  expect(stderr.match(/Waits for approval/g)).toHaveLength(1);
+  expect(stderr).toContain('Nobody has decided yet.');
 });

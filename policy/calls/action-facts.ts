@@ -177,7 +177,7 @@ function requireEnabledAction(
     const nearestName = findNearestAction(name, keys);
     const hint =
       nearestName === undefined
-        ? ' service_search finds its actions.'
+        ? ' Search the service for its actions.'
         : ` Did you mean "${nearestName}"?`;
     throw new AppError('unknown_action', `The service ${service.name} has no such action.${hint}`, {
       details: {
