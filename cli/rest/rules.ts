@@ -78,6 +78,9 @@ export async function explainCall({
       header: ['EFFECT', 'PERMISSION KEY', 'BY', 'RULE'],
       table: reply.why.map(({ effect, key, by, rule_id: rule }) => [effect, key, by, rule]),
     },
-    note: `${reply.action_description}: ${outcomes[reply.outcome]}.`,
+    note: [
+      `${reply.action_description}: ${outcomes[reply.outcome]}.`,
+      ...(reply.reason === undefined ? [] : [reply.reason]),
+    ].join('\n'),
   };
 }

@@ -497,6 +497,7 @@ describe('explain (a dry run)', () => {
 
     expect(await explainAs(bot, createIssue)).toMatchObject({
       outcome: 'denied',
+      reason: 'A deny rule of user ann (github:*:*) refuses github:issues.create:site.',
       why: [{ effect: 'deny', by: 'rule', rule_id: rule.id, identity_id: ann.id }],
       uncovered_keys: [],
     });

@@ -8,6 +8,7 @@ import { digestOf } from '#signing';
 import { establishFacts } from '../calls/establish-facts.ts';
 import type { Deps } from '../deps.ts';
 import { assessCall } from './assess-call.ts';
+import { denialReason } from './domain/denial.ts';
 import { explainVerdict } from './domain/explanation.ts';
 import { buildPermit } from './domain/statements.ts';
 import type { WalkedKey } from './domain/walk.ts';
@@ -64,6 +65,7 @@ export async function explainCall(
   );
   return {
     outcome: isAllowed ? 'allowed' : isGap ? 'would_require_approval' : 'denied',
+    ...(verdict.outcome === 'denied' && { reason: denialReason(verdict.denial, chain) }),
     why: explainVerdict(verdict, facts.keys),
     permission_keys: facts.keys.map(({ key }) => key),
     uncovered_keys: isGap ? (gap?.uncoveredKeys ?? []) : [],

@@ -194,10 +194,11 @@ function checkMayGiveBaseUrl(
 ): void {
   const baseUrlAllowed = template.server?.baseUrlAllowed ?? false;
   if (baseUrl === undefined || mayGiveBaseUrl(caller, { tier, baseUrlAllowed })) return;
-  throw new AppError(
-    'forbidden',
-    'Only an admin gives a base_url: for templates that allow it, or for a service of the org.',
-  );
+  const message =
+    caller.role === 'admin'
+      ? `The template "${template.key}" takes no base_url for a service of your own; connect it for the org, with tier "org".`
+      : 'Only an admin gives a base_url: for templates that allow it, or for a service of the org.';
+  throw new AppError('forbidden', message);
 }
 
 async function checkNameIsFree(

@@ -47,6 +47,13 @@ export async function getConnectableTemplate(
   }
   const [unready] = matchingTemplates;
   if (unready === undefined) {
+    const isOwn = visibleTemplates.some(
+      ({ outline }) => outline.key === key && outline.tier === 'user',
+    );
+    if (isForOrg && isOwn) {
+      const message = `The template "${key}" is your own. Publish it for the org to use it there, or connect it for yourself with tier "user".`;
+      throw new AppError('not_found', message);
+    }
     throw templateNotFound(givenKey, visibleTemplates);
   }
   const isDisabled = templateStatusOf(unready.own) === 'disabled';

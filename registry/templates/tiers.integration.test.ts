@@ -490,9 +490,10 @@ describe('the most specific template', () => {
     const { admin } = createOrg();
     await create(admin, documentText('notes'));
     await publish(admin);
-    expect(await outcomeOf(connectService(admin, { template: 'notes', tier: 'org' }))).toBe(
-      'not_found',
-    );
+    await expect(connectService(admin, { template: 'notes', tier: 'org' })).rejects.toMatchObject({
+      code: 'not_found',
+      message: expect.stringContaining('Publish it for the org'),
+    });
   });
 
   test('is found by its host when it belongs to the org, but not when it belongs to a user', async () => {

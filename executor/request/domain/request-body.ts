@@ -251,6 +251,7 @@ function quoteParameter(name: string): string {
  */
 function decodeBase64(value: JsonValue, name: string): Uint8Array {
   const bytes = Buffer.from(typeof value === 'string' ? value : '', 'base64');
-  if (bytes.toString('base64') !== value) throw invalidParam(name, 'must be base64');
+  if (bytes.toString('base64') !== value)
+    throw invalidParam(name, 'must be base64, with padding and without line breaks');
   return bytes;
 }

@@ -84,6 +84,8 @@ export type ValidateBody = z.infer<typeof validateBody>;
 /** What would happen to a call, and why (docs/reference/permissions.md#dry-runs). */
 export const validateReply = z.strictObject({
   outcome: z.enum(['allowed', 'would_require_approval', 'denied']),
+  /** The sentence that the caller of a denied call would read; absent for other outcomes. */
+  reason: z.string().optional(),
   why: z.array(keyExplanation),
   permission_keys: z.array(permissionKey),
   uncovered_keys: z.array(permissionKey),

@@ -38,6 +38,10 @@ test('the outcome names who could allow the call', () => {
   expect(describeOutcome({ outcome: 'would_require_approval', grantors: [] }).words).toBe(
     'It would wait for an approval.',
   );
-  expect(describeOutcome({ outcome: 'denied', grantors: [] }).tone).toBe('bad');
+  const reason = 'A deny rule refuses it.';
+  expect(describeOutcome({ outcome: 'denied', reason, grantors: [] })).toEqual({
+    tone: 'bad',
+    words: 'It would be refused, and nobody asked. A deny rule refuses it.',
+  });
   expect(describeOutcome({ outcome: 'allowed', grantors: [] }).tone).toBe('good');
 });

@@ -45,12 +45,19 @@ function describeStep(
 }
 
 /** What would happen, in one sentence. */
-export function describeOutcome({ outcome, grantors }: Pick<DryRun, 'outcome' | 'grantors'>): {
+export function describeOutcome({
+  outcome,
+  reason,
+  grantors,
+}: Pick<DryRun, 'outcome' | 'reason' | 'grantors'>): {
   tone: 'good' | 'warning' | 'bad';
   words: string;
 } {
   if (outcome === 'allowed') return { tone: 'good', words: 'It would run at once.' };
-  if (outcome === 'denied') return { tone: 'bad', words: 'It would be refused, and nobody asked.' };
+  if (outcome === 'denied') {
+    const words = ['It would be refused, and nobody asked.', reason ?? ''].join(' ').trim();
+    return { tone: 'bad', words };
+  }
   const people = [...new Set(grantors.map(({ name }) => name))];
   return {
     tone: 'warning',
