@@ -11,6 +11,8 @@ export interface AlertDefinition {
   /** `page`: calls fail or soon will. `ticket`: somebody should look during the day. */
   readonly severity: 'page' | 'ticket';
   readonly summary: string;
+  /** What to look at first, in Markdown. */
+  readonly firstSteps: string;
 }
 
 export const alertDefinitions: readonly AlertDefinition[] = [
@@ -20,6 +22,8 @@ export const alertDefinitions: readonly AlertDefinition[] = [
     lasting: '5m',
     severity: 'page',
     summary: 'More than 5 % of the requests to the gateway end with a 5xx status.',
+    firstSteps:
+      'Look at `action-gateway doctor` or `GET /v1/status` for the component that fails, then for lines with `level: error` in its log.',
   },
   {
     name: 'CallsAreNotServed',
@@ -27,6 +31,8 @@ export const alertDefinitions: readonly AlertDefinition[] = [
     lasting: '5m',
     severity: 'page',
     summary: 'The installation itself makes more than 5 % of the calls fail.',
+    firstSteps:
+      'Look at `GET /v1/status`: it names the component, the database or the bus that does not answer. The `component` of the answers with 503 names it too.',
   },
   {
     name: 'UpstreamsDoNotAnswer',
@@ -34,6 +40,8 @@ export const alertDefinitions: readonly AlertDefinition[] = [
     lasting: '15m',
     severity: 'ticket',
     summary: 'Calls to at least one upstream are paused because it does not answer.',
+    firstSteps:
+      'The log of the executor names the host. Check whether it answers from there, and through the proxy of `EGRESS_PROXY` if one is set; calls resume by themselves.',
   },
   {
     name: 'SlotsNearlyUsed',
@@ -41,6 +49,8 @@ export const alertDefinitions: readonly AlertDefinition[] = [
     lasting: '5m',
     severity: 'page',
     summary: 'More than 85 % of the places of {{ $labels.pool }} are taken; start more replicas.',
+    firstSteps:
+      'Start more replicas of the executor, or raise `EXECUTOR_IN_FLIGHT_MAX` where CPU and memory are left. *Last calls* on the home page shows who makes the calls.',
   },
   {
     name: 'ApprovalsWaitLong',
@@ -48,6 +58,8 @@ export const alertDefinitions: readonly AlertDefinition[] = [
     lasting: '5m',
     severity: 'ticket',
     summary: 'An approval has waited for more than four hours.',
+    firstSteps:
+      'Look at `action-gateway approvals list` for who is asked, and whether they get notifications; approvals expire by themselves.',
   },
   {
     name: 'OutboxIsNotPublished',
@@ -55,6 +67,8 @@ export const alertDefinitions: readonly AlertDefinition[] = [
     lasting: '2m',
     severity: 'page',
     summary: 'Events of {{ $labels.component }} have waited for more than a minute.',
+    firstSteps:
+      'The component cannot publish to NATS: look at the fill of the streams in `GET /v1/status`, and at the disk of NATS. Nothing is lost meanwhile.',
   },
   {
     name: 'StreamFills',
@@ -62,6 +76,8 @@ export const alertDefinitions: readonly AlertDefinition[] = [
     lasting: '1m',
     severity: 'ticket',
     summary: 'The stream {{ $labels.stream }} is more than half full: its reader is behind.',
+    firstSteps:
+      'Find the consumer that is behind under `consumers` in `GET /v1/status`, and see whether that component runs and its database answers.',
   },
   {
     name: 'StreamNearlyFull',
@@ -69,6 +85,8 @@ export const alertDefinitions: readonly AlertDefinition[] = [
     lasting: '1m',
     severity: 'page',
     summary: 'The stream {{ $labels.stream }} is more than 80 % full.',
+    firstSteps:
+      'As for `StreamFills`, now: calls stop when the stream of audit records is full. `AUDIT_BYTES_MAX` and `EVENTS_BYTES_MAX` with `migrate` give it more room.',
   },
   {
     name: 'NoMetrics',
@@ -76,6 +94,8 @@ export const alertDefinitions: readonly AlertDefinition[] = [
     lasting: '5m',
     severity: 'page',
     summary: 'No gateway reports the fill of the streams.',
+    firstSteps:
+      'Prometheus reaches no gateway: check that `HEALTH_PORT` is set there, and the scrape configuration.',
   },
   {
     name: 'EventsAreNotRead',
@@ -83,6 +103,8 @@ export const alertDefinitions: readonly AlertDefinition[] = [
     lasting: '1m',
     severity: 'page',
     summary: '{{ $labels.consumer }} has read no event for more than a minute, and some wait.',
+    firstSteps:
+      'See whether the component runs, is ready and reaches its database; it reads on from where it stopped.',
   },
   {
     name: 'WebhooksFail',
@@ -90,6 +112,8 @@ export const alertDefinitions: readonly AlertDefinition[] = [
     lasting: '15m',
     severity: 'ticket',
     summary: 'More than half of the attempts to deliver webhooks fail.',
+    firstSteps:
+      'Look at `action-gateway webhooks list` for the address and its last error, and tell its owner. A webhook that keeps failing is switched off.',
   },
   {
     name: 'WebhooksAreLate',
@@ -97,6 +121,8 @@ export const alertDefinitions: readonly AlertDefinition[] = [
     lasting: '5m',
     severity: 'ticket',
     summary: 'A delivery to a webhook is more than five minutes late.',
+    firstSteps:
+      'Start another replica of the notifier, unless one slow address holds its deliveries back (`action-gateway webhooks list`).',
   },
   {
     name: 'DatabasePoolIsUsedUp',
@@ -105,6 +131,8 @@ export const alertDefinitions: readonly AlertDefinition[] = [
     severity: 'ticket',
     summary:
       'Statements of {{ $labels.db_client_connection_pool_name }} wait for a connection; raise DATABASE_CONNECTIONS_MAX.',
+    firstSteps:
+      'Raise `DATABASE_CONNECTIONS_MAX` while the database has connections left; otherwise find slow statements in Postgres (`pg_stat_activity`).',
   },
   {
     name: 'ComponentIsNotReady',
@@ -112,6 +140,8 @@ export const alertDefinitions: readonly AlertDefinition[] = [
     lasting: '1m',
     severity: 'page',
     summary: 'A replica of {{ $labels.component }} is not ready: {{ $labels.check }}.',
+    firstSteps:
+      'Ask the replica for `/health/ready` at its `HEALTH_PORT`: the answer says what fails. It takes no work meanwhile.',
   },
   {
     name: 'EventLoopIsBlocked',
@@ -119,5 +149,7 @@ export const alertDefinitions: readonly AlertDefinition[] = [
     lasting: '5m',
     severity: 'ticket',
     summary: 'The process {{ $labels.instance }} answers late because it computes too much.',
+    firstSteps:
+      'Start another replica. If one caller causes it, *Activity* shows their large calls; lower their share or archive the agent.',
   },
 ];

@@ -8,10 +8,10 @@ import { needs } from '../test/support/needs.ts';
 const promtool = needs('promtool');
 
 test.skipIf(!promtool.isAvailable)(
-  `the alert rules are rules of Prometheus${promtool.note}`,
+  `Prometheus takes the configuration and its alert rules${promtool.note}`,
   () => {
-    const rulesPath = fileURLToPath(new URL('monitoring/alerts.yml', import.meta.url));
-    const report = execFileSync('promtool', ['check', 'rules', rulesPath], { encoding: 'utf8' });
+    const path = fileURLToPath(new URL('monitoring/prometheus.yml', import.meta.url));
+    const report = execFileSync('promtool', ['check', 'config', path], { encoding: 'utf8' });
     expect(report).toMatch(/SUCCESS: \d+ rules found/);
   },
 );

@@ -4,7 +4,12 @@ import { writeFile } from 'node:fs/promises';
 import { createOpenapiDocument } from '../gateway/http/openapi.ts';
 import { renderCatalogue } from './catalogue.ts';
 import { renderEnvExample, renderNatsConf } from './generated.ts';
-import { renderAlertRules, renderDashboard, renderMetricsPage } from './monitoring.ts';
+import {
+  renderAlertRules,
+  renderDashboard,
+  renderMetricsPage,
+  renderPrometheusConfig,
+} from './monitoring.ts';
 
 const root = new URL('../', import.meta.url);
 await writeFile(new URL('deploy/nats.conf', root), renderNatsConf());
@@ -17,3 +22,4 @@ await writeFile(new URL('docs/services.md', root), renderCatalogue());
 await writeFile(new URL('docs/reference/metrics.md', root), renderMetricsPage());
 await writeFile(new URL('deploy/monitoring/alerts.yml', root), renderAlertRules());
 await writeFile(new URL('deploy/monitoring/dashboard.json', root), renderDashboard());
+await writeFile(new URL('deploy/monitoring/prometheus.yml', root), renderPrometheusConfig());

@@ -11,7 +11,12 @@ import type { MetricName } from '../services-src/telemetry/metric-definitions.ts
 import { alertDefinitions } from './alert-definitions.ts';
 import { renderCatalogue } from './catalogue.ts';
 import { renderEnvExample, renderNatsConf } from './generated.ts';
-import { renderAlertRules, renderDashboard, renderMetricsPage } from './monitoring.ts';
+import {
+  renderAlertRules,
+  renderDashboard,
+  renderMetricsPage,
+  renderPrometheusConfig,
+} from './monitoring.ts';
 
 const read = (path: string) => readFile(new URL(`../${path}`, import.meta.url), 'utf8');
 
@@ -23,6 +28,7 @@ describe('generated files', () => {
     ['docs/reference/metrics.md', renderMetricsPage],
     ['deploy/monitoring/alerts.yml', renderAlertRules],
     ['deploy/monitoring/dashboard.json', renderDashboard],
+    ['deploy/monitoring/prometheus.yml', renderPrometheusConfig],
   ])('%s is up to date (npm run generate)', async ([path, render]) => {
     expect(await read(path)).toBe(render());
   });
