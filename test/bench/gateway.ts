@@ -17,9 +17,20 @@ interface GatewayOptions {
    * The number of executor processes if each component has a process of its own; one by default.
    */
   readonly executors?: number;
+  /** Options of Node for the process of all components. */
+  readonly nodeOptions?: readonly string[];
 }
 
-const settingsFor = ({ upstreamUrl, environment }: GatewayOptions) => ({
+/** Starts `start.ts` with the Node flags that `npm start` uses. */
+export const startArguments = [
+  '--no-parallel-scavenge',
+  '--max-semi-space-size=16',
+  '--min-semi-space-size=16',
+  '--max-old-space-size=960',
+  'start.ts',
+] as const;
+
+export const settingsFor = ({ upstreamUrl, environment }: GatewayOptions) => ({
   PATH: process.env['PATH'],
   LOG_LEVEL: 'warn',
   TEMPLATES_DIR: resolve('test/bench/templates'),
@@ -55,15 +66,8 @@ export interface Gateway extends MeasuredProgram {
 export async function startEmbedded(options: GatewayOptions): Promise<Gateway & AsyncDisposable> {
   await using startup = new AsyncDisposableStack();
   const program = startup.use(
-    // Starts `start.ts` with the Node flags that `npm start` uses.
     startProgram(
-      [
-        '--no-parallel-scavenge',
-        '--max-semi-space-size=16',
-        '--min-semi-space-size=16',
-        '--max-old-space-size=960',
-        'start.ts',
-      ],
+      [...(options.nodeOptions ?? []), ...startArguments],
       {
         ...settingsFor(options),
         PORT: '0',
@@ -120,7 +124,7 @@ export async function startDistributed(
 }
 
 /** Connects the upstream, and allows one agent to create items without an approval. */
-async function prepareGateway(
+export async function prepareGateway(
   name: string,
   signInUrl: string,
   upstreamUrl: string,
@@ -191,7 +195,7 @@ async function prepareGateway(
   };
 }
 
-async function createResource(
+export async function createResource(
   user: Caller,
   path: string,
   body: unknown,

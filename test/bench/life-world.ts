@@ -1,0 +1,62 @@
+import { createOrg, createPerson } from '../support/people.ts';
+import type { Query } from '../support/database.ts';
+import { createAgent } from '../support/world.ts';
+import { createResource } from './gateway.ts';
+import type { Target } from './measure.ts';
+
+const orgsCount = 100;
+const agentsPerOrg = 10;
+/** Enough to keep the machine busy, and few enough for the limits of an address. */
+const orgsAtOnce = 4;
+
+/**
+ * Creates 1,000 agents of 100 orgs, each org with a service and a secret of its own, and returns a
+ * read of each agent. The reads are in an order in which no two neighbours are of one org.
+ */
+export async function createReaders(
+  query: Query,
+  { url, upstreamUrl }: { url: string; upstreamUrl: string },
+): Promise<Target[]> {
+  const targetsOfOrgs: Target[][] = [];
+  let left = orgsCount;
+  const createOrgs = async () => {
+    while (left > 0) {
+      left -= 1;
+      targetsOfOrgs.push(await createOrgWithReaders(query, { url, upstreamUrl }));
+    }
+  };
+  await Promise.all(Array.from({ length: orgsAtOnce }, createOrgs));
+  return Array.from({ length: agentsPerOrg }, (_, at) =>
+    targetsOfOrgs.flatMap((targets) => targets[at] ?? []),
+  ).flat();
+}
+
+async function createOrgWithReaders(
+  query: Query,
+  { url, upstreamUrl }: { url: string; upstreamUrl: string },
+): Promise<Target[]> {
+  const orgId = await createOrg(query);
+  const admin = await createPerson(query, url, { orgId, name: 'admin', role: 'admin' });
+  await createResource(admin, '/v1/secrets', {
+    name: 'bench_token',
+    value: `CANARY-${orgId}`,
+    tier: 'org',
+    allowed_hosts: [new URL(upstreamUrl).host],
+  });
+  await createResource(admin, '/v1/services', {
+    template: 'bench',
+    tier: 'org',
+    base_url: upstreamUrl,
+  });
+  const targets: Target[] = [];
+  for (let at = 0; at < agentsPerOrg; at += 1) {
+    const { key } = await createAgent(url, admin, `agent-${at}`);
+    targets.push({
+      url: `${url}/v1/actions/call`,
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ service: 'bench', action: 'get_item', params: { id: '42' } }),
+    });
+  }
+  return targets;
+}
