@@ -169,7 +169,7 @@ const crossings = [
  * derived from the contracts. A separate user reads the event stream.
  *
  * A user that answers requests may publish to all reply subjects of requests that crossed accounts
- * (docs/adr/0077-answers-outlive-a-reload-of-nats.md).
+ * (docs/adr/0045-one-nats-account-per-component.md).
  */
 export function usersOf(component: Component): NatsUser[] {
   const plainSubjects: Partial<Record<Component, readonly string[]>> = plainPublications;
