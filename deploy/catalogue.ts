@@ -20,8 +20,8 @@ export function renderCatalogue(): string {
   const lines = [
     '# Built-in services',
     '',
-    `${templates.length} templates with ${actionCount} actions. Made from [service-templates](../service-templates) by \`npm run generate\`;`,
-    '[writing-templates.md](writing-templates.md) says how to write one.',
+    `${templates.length} templates with ${actionCount} actions. \`npm run generate\` generates this page from [service-templates](../service-templates).`,
+    '[writing-templates.md](writing-templates.md) explains how to write a template.',
     '',
     '| Template | Category | Authentication | Actions |',
     '|---|---|---|---|',
@@ -32,10 +32,10 @@ export function renderCatalogue(): string {
     '',
     '## Accounts',
     '',
-    'The ways to connect by an account. The scopes are the fewest for all reads, and the further ones for all',
-    'actions; [what a scope implies](reference/credentials.md#scopes) is left out.',
+    'The kinds of accounts by which a person can connect each service, with the fewest scopes for all reads, and the further',
+    'scopes for all actions. Scopes that [another listed scope implies](reference/credentials.md#scopes) are left out.',
     '',
-    '| Template | Way | Acts as | Scopes for reads | Further scopes for all actions |',
+    '| Template | Account | Acts as | Scopes for reads | Further scopes for all actions |',
     '|---|---|---|---|---|',
     ...templates.flatMap(accountRowsOf),
     ...templates.flatMap(sectionOf),
@@ -58,7 +58,7 @@ function sectionOf(template: CompiledTemplate): string[] {
     '',
     template.description,
     '',
-    '| Action | Risk | What it does | Permission is for |',
+    '| Action | Risk | What it does | A rule can name |',
     '|---|---|---|---|',
     ...Object.values(template.actions).map(actionRowOf),
   ];
@@ -76,7 +76,7 @@ function serverSectionOf({ title, description, mcp }: CompiledTemplate): string[
     '',
     `## ${title}`,
     '',
-    `${description} By its own MCP server, whose tools are found when it is connected.`,
+    `${description} The actions are the tools of its MCP server, which the gateway lists when the service is connected.`,
     '',
     `Reads: ${namesOf('read').join(', ')}. Writes: ${namesOf('write').join(', ')}, and every tool not named here.`,
   ];
@@ -127,7 +127,7 @@ function codesOf(scopes: readonly string[]): string {
 }
 
 function countsOf({ actions, runtime }: CompiledTemplate): string {
-  if (runtime === 'mcp') return 'found when connected';
+  if (runtime === 'mcp') return 'listed when connected';
   const countActions = (risk: CompiledAction['risk']) =>
     Object.values(actions).filter((action) => action.risk === risk).length;
   return `${countActions('read')} read, ${countActions('write')} write, ${countActions('delete')} delete`;

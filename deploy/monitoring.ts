@@ -29,9 +29,9 @@ export function renderMetricsPage(): string {
 
 # Metrics
 
-[Operating](../operating.md#metrics) says where metrics go. The names are those of OpenTelemetry; Prometheus shows them with
+[Operating](../operating.md#metrics) says how to export metrics. The names follow OpenTelemetry. Prometheus shows them with
 \`_\` for \`.\` and counters with \`_total\` at the end: \`aag.calls\` is \`aag_calls_total\`, and \`http.route\` is
-\`http_route\`. Durations are in seconds; histograms count up to 30 s.
+\`http_route\`. Durations are in seconds, and the buckets of histograms end at 30 s.
 
 | Metric | Kind | Unit | What it measures | Labels |
 |---|---|---|---|---|

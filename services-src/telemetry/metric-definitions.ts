@@ -63,7 +63,7 @@ export const labelDefinitions = {
   stream: { description: '`AUDIT` or `EVENTS`', valuesMax: 2 },
   consumer: { description: '`audit`, `notifier` or `policy`', valuesMax: 3 },
   'db.client.connection.pool.name': {
-    description: 'The component whose pool it is',
+    description: 'The component that owns the pool',
     valuesMax: 8,
   },
   'db.client.connection.state': { description: '`used` or `idle`', valuesMax: 2 },
@@ -91,7 +91,7 @@ export const metricDefinitions = {
   'aag.calls': {
     kind: 'counter',
     unit: '{call}',
-    description: 'Action calls that were answered, by what became of them',
+    description: 'Answered action calls, by outcome',
     labels: ['outcome'],
     graph: 'sum by (outcome) (rate({aag.calls}[5m]))',
   },
@@ -105,7 +105,7 @@ export const metricDefinitions = {
   'rpc.server.call.duration': {
     kind: 'histogram',
     unit: 's',
-    description: 'Requests over the bus, as the component that handles them sees them',
+    description: 'Requests over the bus, measured at the component that handles them',
     labels: ['rpc.method', 'error.type'],
     graph: quantileOver('rpc.server.call.duration', 'rpc_method'),
   },
@@ -120,21 +120,21 @@ export const metricDefinitions = {
   'aag.breakers.open': {
     kind: 'gauge',
     unit: '{upstream}',
-    description: 'Upstreams to which calls are paused because they did not answer, counted per org',
+    description: 'Upstreams to which calls are paused because they did not answer. An upstream counts once per org',
     labels: ['component'],
     graph: 'sum by (component) ({aag.breakers.open})',
   },
   'aag.slots.used': {
     kind: 'gauge',
     unit: '{slot}',
-    description: 'Places for requests, streams and calls under way that are taken',
+    description: 'Used places for requests, streams and calls in flight',
     labels: ['pool'],
     graph: 'sum by (pool) ({aag.slots.used}) / sum by (pool) ({aag.slots.limit})',
   },
   'aag.slots.limit': {
     kind: 'gauge',
     unit: '{slot}',
-    description: 'Places for requests, streams and calls under way in all',
+    description: 'Total places for requests, streams and calls in flight',
     labels: ['pool'],
     graph: 'sum by (pool) ({aag.slots.limit})',
   },
@@ -149,7 +149,7 @@ export const metricDefinitions = {
   'aag.approvals.oldest_age': {
     kind: 'gauge',
     unit: 's',
-    description: 'The age of the approval that has waited for the longest time',
+    description: 'The age of the oldest approval that waits for a person',
     labels: [],
     graph: 'max({aag.approvals.oldest_age})',
   },
@@ -185,7 +185,7 @@ export const metricDefinitions = {
   'aag.consumer.unread_time': {
     kind: 'gauge',
     unit: 's',
-    description: 'For how long messages wait and a durable consumer has taken none',
+    description: 'How long a durable consumer has taken no message although messages wait',
     labels: ['consumer'],
     graph: 'max by (consumer) ({aag.consumer.unread_time})',
   },
@@ -199,14 +199,14 @@ export const metricDefinitions = {
   'aag.webhook.due': {
     kind: 'gauge',
     unit: '{delivery}',
-    description: 'Deliveries to webhooks that are due and not made yet, counted up to 10,000',
+    description: 'Deliveries to webhooks that are due, counted up to 10,000',
     labels: [],
     graph: 'max({aag.webhook.due})',
   },
   'aag.webhook.lag': {
     kind: 'gauge',
     unit: 's',
-    description: 'For how long the oldest of the deliveries to webhooks has been due',
+    description: 'How long the oldest due delivery to a webhook has been due',
     labels: [],
     graph: 'max({aag.webhook.lag})',
   },
