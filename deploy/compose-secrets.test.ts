@@ -24,7 +24,7 @@ describe('the secrets of docker-compose.yml', () => {
     expect(make({ ...secrets })).toEqual(secrets);
   });
 
-  test('are taken from an .env of before there were files', () => {
+  test('are taken from an .env that was made before there were files', () => {
     const key = randomBytes(32).toString('base64url');
     const secrets = make(
       parseEnvFile(

@@ -23,7 +23,7 @@ export interface ApprovalFilter {
   readonly isOldestFirst: boolean;
 }
 
-/** Where an approval stands in a list. */
+/** The position of an approval in a list. */
 export interface ListPosition {
   readonly id: string;
   /**

@@ -272,7 +272,7 @@ describe('raising an approval', () => {
       await expect(raise(helper, { arg: 'again' })).rejects.toMatchObject({ code: 'rate_limited' });
       expect(neighbours.previews).toBe(previews);
 
-      // The parent agent and a sibling may use what is left of the share; the agent of another user
+      // The parent agent and a sibling may use the rest of the share; the agent of another user
       // has its whole share.
       await expect(raise(bot)).resolves.toMatchObject({ kind: 'pending' });
       await expect(raise(sibling)).resolves.toMatchObject({ kind: 'pending' });

@@ -86,7 +86,7 @@ export async function listUsage(
   };
 }
 
-/** The days that lie in the range as a whole: from the beginning of one, up to that of another. */
+/** The whole days in the range: from the start of one day up to the start of another. */
 function wholeDaysIn({ from, to }: UsageRange): UsageRange {
   const firstMs = Math.ceil(from.getTime() / dayMs) * dayMs;
   const endMs = Math.floor(to.getTime() / dayMs) * dayMs;

@@ -85,7 +85,7 @@ describe('the first start of auth', () => {
 });
 
 describe('a sign-in link', () => {
-  test('that is only looked at is not used up, and says when it no longer works', async () => {
+  test('is not used up by a check, which reports when the link no longer works', async () => {
     await using world = await createAuthWorld();
     const { client, runningAuth, db } = world;
     const token = tokenIn(runningAuth.firstSignInUrl);

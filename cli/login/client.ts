@@ -45,7 +45,7 @@ export async function registerClient(server: AuthorizationServer): Promise<OAuth
   const endpoint = server.registration_endpoint;
   if (endpoint === undefined) {
     throw new Refusal(
-      `${server.issuer} registers nobody: name a client it knows with --client-id.`,
+      `${server.issuer} does not register clients: name a registered client with --client-id.`,
     );
   }
   const methods = server.token_endpoint_auth_methods_supported ?? supportedAuthMethods;

@@ -1,7 +1,7 @@
 import type { CommandRow, OptionRow } from '../command.ts';
 import { restCommand } from './command.ts';
 
-const reasonOption: OptionRow = ['--reason <text>', 'a sentence for whoever made the call'];
+const reasonOption: OptionRow = ['--reason <text>', 'a sentence for the requester'];
 
 /** Commands about calls that wait for a decision. */
 export const approvalCommands: readonly CommandRow[] = [

@@ -63,7 +63,7 @@ test('facts without a value are left out', () => {
   ).toBe('a: 1');
 });
 
-test('JSON escapes what nobody sees and stays the same data', () => {
+test('JSON escapes invisible characters, so that the data stays the same', () => {
   const data = { name: '\u202E\u200B' };
   expect(formatJson(data)).toBe('{\n  "name": "\\u202e\\u200b"\n}');
   expect(JSON.parse(formatJson(data))).toEqual(data);

@@ -62,7 +62,7 @@ export function writeLine(text: string): void {
   process.stdout.write(`${text}\n`);
 }
 
-/** JSON in which characters that nobody sees are escaped, so that it is the same data. */
+/** Writes JSON in which invisible characters are escaped, so that it parses to the same data. */
 export function formatJson(data: unknown, { indent = 2 }: { indent?: number } = {}): string {
   return makePrintableText(JSON.stringify(data, null, indent));
 }

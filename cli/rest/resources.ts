@@ -12,7 +12,7 @@ export const agents: Resource<Identity> = {
   many: 'agents',
   path: '/v1/identities',
   namesOf: ({ kind, path }) => (kind === 'user' ? [] : [path.join('/'), path.at(-1)]),
-  // Ordered by path, the list is a tree: an agent stands before the subagents below it.
+  // Ordered by path, the list is a tree: an agent comes before its subagents.
   arrange: (items) =>
     items
       .filter(({ kind }) => kind !== 'user')

@@ -61,7 +61,7 @@ export async function takeWaitingGrant(
   return rows.length === 1;
 }
 
-/** Erases grants, across orgs, for which nobody picked anything in time. */
+/** Erases grants, across orgs, for which the person selected no site in time. */
 export async function eraseWaitingGrants(sql: Sql, { limit }: { limit: number }): Promise<void> {
   await sql`
     update executor.connection_flow

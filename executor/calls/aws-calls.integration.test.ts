@@ -145,7 +145,7 @@ describe('a call that is signed for AWS', () => {
     for (const each of [...secret.secrets, signature?.[0] ?? '']) expect(text).not.toContain(each);
   });
 
-  test('has the session token of a temporary key, which nobody sees', async () => {
+  test('has the session token of a temporary key, which no answer, card or record shows', async () => {
     const secret = await storeAwsKey({ session_token: canary() });
     const result = await execute(createReadCall(), secret);
     expect(answeredCodes).toEqual([undefined]);

@@ -68,7 +68,7 @@ export async function insertDispatch(sql: Sql, dispatch: NewDispatch): Promise<b
   return rows.length === 1;
 }
 
-/** A change, and if it changed a row the insert of the event that reports it. */
+/** Executes the change, and inserts the event that reports it if the change affected a row. */
 const withEvent = (sql: Sql, change: ReturnType<typeof insertion>, event: EventRow) => sql`
   with changed as (${change})
   insert into executor.outbox (id, org_id, type, body)

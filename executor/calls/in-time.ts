@@ -5,7 +5,7 @@ import { AppError } from '#errors';
 const answerMarginMs = 1_000;
 
 /**
- * Bounds work that comes before a call is sent. A database that stands still would otherwise hold
+ * Bounds work that comes before a call is sent. A database that hangs would otherwise hold
  * it for longer than the caller waits, and the caller could not know that nothing was sent.
  */
 export async function awaitInTime<T>(

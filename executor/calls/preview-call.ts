@@ -123,7 +123,7 @@ export async function previewCall(
   };
 }
 
-/** The title of the called service, for which the digest of its template vouches. */
+/** The title of the called service, which the digest of its template verifies. */
 function titleOf(
   { cards }: Pick<Deps, 'cards'>,
   {

@@ -351,7 +351,7 @@ describe('the answer to a read', () => {
         .setHeader('content-type', 'application/json')
         .setHeader('x-echo', hit.headers.authorization ?? '');
       reply.setHeader('set-cookie', `t=${value}`);
-      // The upstream sends the text in pieces whose borders lie inside the value.
+      // The upstream sends the text in pieces that split the value.
       const text = `{"all":["${spellings.join('","')}"]}`;
       reply.write(text.slice(0, 15));
       setTimeout(() => reply.write(text.slice(15, 60)), 20);

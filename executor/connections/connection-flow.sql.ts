@@ -14,7 +14,7 @@ export interface StoredFlow {
   readonly scopes: string[];
   readonly hosts: string[];
   readonly askedBy: IdentityReference;
-  /** How the account says where the service is; null where it does not. */
+  /** How to look up the service's address in the account; null if it does not come from there. */
   readonly address: AccountAddress | null;
   readonly appId: string | null;
   readonly appVersion: number | null;

@@ -17,7 +17,7 @@ export interface StoredConnection {
   readonly accountLabel: string | null;
   /** Whose token it is; null for the kind that the provider gives otherwise. */
   readonly actsAs: TokenActor | null;
-  /** What the token is bound to, of several things that the account opens. */
+  /** The one site, company or tenant of the account to which the token is bound. */
   readonly pin: AccountPin | null;
   readonly grantedScopes: string[];
   /** The granted scopes in the provider's words; null where those do not differ. */
@@ -279,8 +279,8 @@ export function toConnection(row: ConnectionRow): StoredConnection {
 }
 
 /**
- * A refusal outlasts a refresh, which nobody checks, and not a new grant. So the version of the
- * tokens does not say whether it still stands.
+ * A refusal stays valid after a refresh, which does not test the tokens, and ends with a new grant. So
+ * the version of the tokens does not show whether it is still valid.
  */
 function refusedSinceGrant({ refused_at: refusedAt, granted_at: grantedAt }: ConnectionRow) {
   return refusedAt !== null && grantedAt !== null && refusedAt < grantedAt ? null : refusedAt;

@@ -37,7 +37,7 @@ interface AccessRequest {
   readonly template: string | null;
   readonly scopes: readonly string[];
   readonly hosts: readonly string[];
-  /** How the account says where a service of the template is; null where it does not. */
+  /** How to look up a service's address in the account; null if it does not come from there. */
   readonly address: AccountAddress | null;
 }
 

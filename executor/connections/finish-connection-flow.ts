@@ -255,7 +255,7 @@ function nothingToOpen({ provider }: ProviderApp): AppError {
 function cannotChoose(): AppError {
   return new AppError(
     'conflict',
-    'Your account opens several things, and this page of an earlier release cannot ask which one. Connect again after the upgrade.',
+    'Your account has several sites or companies, and this page of an earlier release cannot ask which one to use. Connect again after the upgrade.',
   );
 }
 

@@ -11,7 +11,7 @@ import { connectionForbiddenError } from './present-connection.ts';
 import { requireApp } from '../providers/provider-apps.ts';
 import type { ProviderApp, ProviderApps } from '../providers/provider-apps.ts';
 
-/** As many as one link asks for. */
+/** The most scopes that one link asks the provider for. */
 const scopesMax = 100;
 
 export interface OpenFlow {

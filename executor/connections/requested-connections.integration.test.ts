@@ -116,7 +116,7 @@ describe('an agent’s request for an account', () => {
     expect(await fetchRequest(bot.principal, more.id)).toMatchObject({ status: 'ready' });
   });
 
-  test('that is open already is answered to the next agent, also for some of its scopes', async () => {
+  test('that is open is returned to another agent of the user that asks for the same or fewer scopes', async () => {
     const family = createFamily(world);
     const first = await askForAccount(family.agent('first').principal, {
       provider: 'one',
@@ -158,7 +158,7 @@ describe('an agent’s request for an account', () => {
     expect(await fetchRequest(family.person(), asked.id)).toMatchObject({ status: 'cancelled' });
   });
 
-  test('is answered by no agent, by nobody else, and is not found in another org', async () => {
+  test('cannot be answered by an agent or another person, and is not found in another org', async () => {
     const family = createFamily(world);
     const bot = family.agent();
     const asked = await askForAccount(bot.principal);

@@ -93,7 +93,7 @@ const notConnectableError = (key: string) =>
 const isOfUserError = (key: string) =>
   new AppError(
     'not_found',
-    `The template "${key}" is your user's own, which nobody else asks for. Tell your user to connect it on the page /services/new.`,
+    `The template "${key}" is your user's own, and only your user can connect it. Tell your user to connect it on the page /services/new.`,
   );
 
 /** The tools of an MCP server are known once it is connected, so their names are not checked. */

@@ -350,7 +350,7 @@ describe('a request that several agents asked for', () => {
     expect(askers.map(({ path }) => path[1])).toEqual(['good', 'third']);
   });
 
-  test('stays open for the next asker, without the words of the first, when the first takes it back', async () => {
+  test('passes to the next requester, without the text of the first, when the first requester cancels it', async () => {
     const family = createFamily(world);
     const [bad, good, third] = [family.agent('bad'), family.agent('good'), family.agent('third')];
     const { request } = await createRequestAs(bad.principal, { reason: 'mine', actions: ['get'] });

@@ -279,7 +279,7 @@ test('only the user it is for answers a request for a secret, with the id as wit
   expect(await readRequest(bot.principal, asked.id)).toMatchObject({ status: 'open' });
 });
 
-test('requests of all kinds count together: five open ones of an agent', async () => {
+test('an agent may have five open requests of all kinds together', async () => {
   const bot = createFamily(world).agent();
   for (let at = 0; at < 4; at += 1) await askForSecret(bot.principal, { name: `key_${at}` });
   const service = { kind: 'service', template: 'github' } as const;

@@ -138,8 +138,8 @@ function rowOf({
 const variablePattern = '[A-Za-z0-9][A-Za-z0-9.-]{0,199}';
 
 /**
- * The fields that are taken as they are. Variables have a pattern of ours: one that an org wrote
- * could take for ever.
+ * The fields that are copied unchanged. Variables get a fixed pattern, because matching a pattern
+ * that an org wrote could take very long.
  */
 function deviationsOf({ variables = {}, ...definition }: OwnProvider) {
   const { refresh_url, token_request, token_headers, token_answer, dead_grant_errors } = definition;

@@ -183,7 +183,7 @@ const answerWithScope = (scope: unknown) => {
   provider.changeAnswer = (response) => Object.assign(response.body as object, { scope });
 };
 
-test('scopes in other words are granted, and are asked for by the words of before', async () => {
+test('scopes that the provider reports under other names are granted, and are requested under the original names', async () => {
   const key = await defineProvider({});
   answerWithScope(['https://id.example/auth/Read', 'openid']);
   const connection = await connect(key);
@@ -352,7 +352,7 @@ test('an account is identified by person and workspace, also when it was stored 
        set definition = jsonb_set(definition, '{account}', ${JSON.stringify({ ...account, method: 'GET', headers: {}, ...person })}::text::jsonb)
      where provider = ${key}
   `;
-  // The connection of before is recognised, and belongs to this person from now on.
+  // The earlier connection is recognised, and belongs to this person from now on.
   await repairThroughFlow(key, id);
   expect(await accountOf(id)).toBe('w1/ann');
   await repairThroughFlow(key, id);

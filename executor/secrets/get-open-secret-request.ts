@@ -32,7 +32,7 @@ export async function getOpenSecretRequest(
   if (request.isExpired) {
     throw new AppError(
       'expired',
-      'This link is too old, or its request was declined or taken back. If the secret is still needed, ask whoever sent the link for a new one.',
+      'This link is too old, or its request was declined or taken back. If the secret is still needed, ask the sender of the link for a new one.',
     );
   }
   return request;

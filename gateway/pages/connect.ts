@@ -130,7 +130,7 @@ async function finishConnection(
   return showFinished(deps, request, { reply, finishedFlow, state: textOf(state) });
 }
 
-/** Takes what the person picked of several things that the account opens. */
+/** Takes the site or company of the account that the person selected. */
 async function finishChoice(
   deps: Deps,
   request: FastifyRequest,

@@ -31,7 +31,7 @@ export function findWantedPage(
   try {
     return parseReturnTo(decodeURIComponent(value));
   } catch {
-    // The cookie is not one of ours.
+    // The gateway did not set this cookie.
     return null;
   }
 }

@@ -224,7 +224,7 @@ test.for<[LOG_REQUESTS: string, routes: (string | null)[]]>([
   expect(gatewayProcess.lines().map(({ route }) => route)).toEqual(routes);
 });
 
-/** Sends a request head as it stands, without what `fetch` would make of its path. */
+/** Sends a request head unchanged; `fetch` would normalise its path. */
 async function sendRaw(url: string, head: string): Promise<string> {
   const { host, hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);

@@ -105,7 +105,11 @@ function createAddressCheck({ db, logger }: LookupDeps): Lookups['isKnownAddress
     if (knownAddresses.has(key)) return true;
     const isKnown = await isKnownAddress(db, { orgId, baseUrl });
     if (isKnown) knownAddresses.set(key, true);
-    else logger.error({ orgId, baseUrl }, 'the registry puts a service where nobody else did');
+    else
+      logger.error(
+        { orgId, baseUrl },
+        'the registry gave a service an address that neither its template nor an admin gave',
+      );
     return isKnown;
   };
 }

@@ -123,7 +123,7 @@ describe('an action with a server of its own', () => {
     expect((await world.decide(bot, callOf('notes.get'))).outcome).toBe('permit');
   });
 
-  test('may be what an unlisted request to its host is', async () => {
+  test('is stopped as an unlisted request to its host by a deny rule on another action', async () => {
     await world.rule(ann, bot, 'allow http:*:*');
     await world.rule(ann, bot, 'deny github:notes.get:*');
 
@@ -157,7 +157,7 @@ describe('an action with a server of its own, in a service at a given base URL',
     });
   });
 
-  test('has its name there in raw calls', async () => {
+  test('is stopped as a raw call at the given base URL by a deny rule on the action', async () => {
     await world.rule(ann, bot, 'allow http:*:*');
     await world.rule(ann, bot, 'deny github:files.delete:*');
 

@@ -128,7 +128,7 @@ describe('a service of a template whose servers are for certain security schemes
   );
 });
 
-describe('a service whose address the account says', () => {
+describe('a service whose address comes from the account', () => {
   const lookUp = { get: `https://${host}/sites`, items: '.[]', value: '.id' };
   const site = { name: 'site', description: '', default: null, enum: null };
   const ofAccount = {

@@ -104,7 +104,7 @@ function requireValidTerms(body: CreateRuleBody, nowMs: number): void {
     );
   }
   if (body.expires_at !== undefined && Date.parse(body.expires_at) <= nowMs) {
-    throw invalidParamError('expires_at', 'must lie in the future');
+    throw invalidParamError('expires_at', 'must be in the future');
   }
 }
 

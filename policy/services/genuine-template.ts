@@ -26,7 +26,7 @@ export async function checkGenuine(
   if (isGenuine) return;
   const { key, tier, version } = reference;
   const fields = { orgId, template: key, tier, version, digest };
-  logger.error(fields, 'the registry gave a template that nobody shipped or published');
+  logger.error(fields, 'the registry returned a template that was neither shipped nor published');
   if (tier === 'global' || (await isRecordedVersion(db, { orgId, template: reference }))) {
     throw notGenuine(key);
   }

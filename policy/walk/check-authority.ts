@@ -8,7 +8,7 @@ import { loadChainRules, withCreatorsElsewhere } from './load-chain-rules.ts';
 import { recallCall } from './recall-call.ts';
 
 /**
- * How long an agent can pass on what the read allowance gives it
+ * The longest lifetime of a rule that an agent makes for reads which the read allowance permits it
  * (docs/reference/permissions.md#authority).
  */
 const readLifetimeMs = 24 * 60 * 60 * 1000;

@@ -302,7 +302,7 @@ describe('policy, deciding the call of an action,', () => {
     else await expect(pendingDecision).resolves.toBeDefined();
   });
 
-  test('fails with the name of a missing secret, whoever the caller is', async () => {
+  test('fails with the name of a missing secret, for every caller', async () => {
     world.neighbours.secrets.length = 0;
     await world.settle();
 

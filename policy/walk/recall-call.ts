@@ -74,7 +74,7 @@ function ownNamesOf(gap: Gap, currentAction: CurrentAction | undefined): RatedNa
   ];
 }
 
-/** An action that its service no longer has is judged as a request too. */
+/** An action that its service no longer has is also compared as a request by method and path. */
 async function otherNamesOf(
   lookups: Lookups,
   rulesByIdentity: RulesByIdentity,

@@ -62,7 +62,7 @@ export async function searchActions(
     };
   }
   if (queryTermsOf(query).length === 0) {
-    // The list contains connected services, and nobody connects the platform service.
+    // The list contains connected services, and the platform service is never connected.
     const shownSources = sources
       .filter(({ template }) => template.key !== platformKey)
       .slice(0, limit);

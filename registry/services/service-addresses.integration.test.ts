@@ -111,7 +111,7 @@ describe('the address of a service', () => {
     expect(world.vault.allowRequests.at(-1)?.hosts).toEqual(['api.example.com']);
   });
 
-  test('is never one that a default of the template makes, until somebody gives its value', async () => {
+  test('is not made from the default of a host variable unless the caller gives that value', async () => {
     const url = 'https://{site}.example.net/{version}';
     const variables = { site: { default: 'your-site' }, version: { default: 'v1' } };
     const ann = await createAnn(documentAt({ url, variables }));

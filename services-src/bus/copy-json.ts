@@ -5,13 +5,13 @@ const { isRawJSON: isRawJson } = JSON as unknown as {
 
 /** An escape such as `\\u0000` takes six bytes for one character; nothing takes more. */
 const bytesPerCharacterMax = 6;
-/** What a number may take, such as `-1.2345678901234567e-300`, in characters of six bytes. */
+/** The size of the longest number, such as `-1.2345678901234567e-300`, in units of six bytes. */
 const numberSize = 4;
 
 export interface JsonCopy {
   /** What `JSON.parse(JSON.stringify(value))` gives. */
   readonly value: unknown;
-  /** At least a sixth of the bytes of the JSON text. */
+  /** The estimated length of the JSON text. It is never below a sixth of the text's bytes. */
   readonly size: number;
 }
 

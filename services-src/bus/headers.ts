@@ -7,7 +7,7 @@ import type { MsgHdrs } from '@nats-io/transport-node';
  */
 export const timeoutHeader = 'Timeout-Ms';
 
-/** The id of the client's request that the message serves; it only stands in logs. */
+/** The id of the client's request that the message serves; it is only used in logs. */
 export const requestIdHeader = 'Request-Id';
 
 /** The two error headers that every NATS service sets (NATS ADR-32). */

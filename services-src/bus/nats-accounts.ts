@@ -223,7 +223,7 @@ export function renderNatsAccounts(passwordOf: (user: Component | 'provision') =
   );
   const accounts = [
     renderAccount(storeAccount, {
-      head: '    # The store. Streams lie on disk under the name of their account: do not change it.\n    jetstream: enabled\n',
+      head: '    # The store. NATS stores streams under the name of their account: do not change it.\n    jetstream: enabled\n',
       users: [provision],
       exports: renderExports(storeAccount),
       imports: [],

@@ -10,13 +10,13 @@ const memberPath = z.string().regex(/^(\.[A-Za-z_][A-Za-z0-9_-]{0,60}){1,5}$/);
 /** A path to a list, such as `.[]` or `.values[]`. */
 const listPath = z.string().regex(/^(\.|(\.[A-Za-z_][A-Za-z0-9_-]{0,60}){1,5})\[\]$/);
 
-/** How to list what a token opens. */
+/** How to list the sites, companies or tenants that a token can access. */
 export const accountLookUp = z.strictObject({
   /** Requested with the new token; on a host of the provider. */
   get: z.string().max(2000),
   items: listPath,
   value: memberPath,
-  /** What people read of an item; by default its value. */
+  /** The member that people see as the name of an item; by default its value. */
   label: memberPath.optional(),
 });
 export type AccountLookUp = z.infer<typeof accountLookUp>;

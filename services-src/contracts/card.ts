@@ -88,7 +88,7 @@ interface CardCheck {
 /**
  * Makes the public form of an approval. It says whether the approval card is genuine and belongs to
  * the approval that was requested, and if not, why; it leaves out the proof, and a title of the
- * service that the executor did not vouch for.
+ * service that the executor did not verify.
  */
 export function showApproval(
   { proof, title_mac: titleMac, service_title: title, ...facts }: StoredApproval,

@@ -36,8 +36,8 @@ export const mailLimits = {
 export const compiledCompose = z.strictObject({
   format: z.literal('rfc822'),
   /**
-   * The member of the body that holds the composed message, by the names that lead to it. What else
-   * the caller gives for the body stands beside it, in the same object.
+   * The member of the body that holds the composed message, by the names that lead to it. Other
+   * members that the caller gives for the body are in the same object.
    */
   into: z.array(z.string().min(1).max(100)).min(1).max(4),
   encoding: z.enum(['base64url', 'base64']),

@@ -43,7 +43,7 @@ const tokenDerivationFields = {
 };
 
 /**
- * How the executor derives what it sends from a secret of several parts. It stands in the template,
+ * How the executor derives what it sends from a secret of several parts. It is in the template,
  * and policy puts it into the injection that it signs.
  */
 export const credentialDerivation = z.discriminatedUnion('kind', [

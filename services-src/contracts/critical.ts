@@ -47,8 +47,8 @@ export function takeCritical(
   if (!isObject(value) || !('crit' in value)) return { unknown: [], rest: value };
   const { crit: _, ...rest } = value;
   const parsedList = criticalList.safeParse(value);
-  // A list in another form than ours comes from a release whose lists this one cannot read, so the
-  // whole list counts as one unknown name.
+  // A list in another form comes from a release whose lists this release cannot read, so the whole
+  // list counts as one unknown name.
   const names = parsedList.success ? parsedList.data.crit : ['crit'];
   return { unknown: names.filter((name) => !declaresPath(schema, name.split('.'))), rest };
 }

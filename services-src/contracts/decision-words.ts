@@ -3,7 +3,7 @@ import type { EventType } from './event-types.ts';
 /** What a word does to the approval; several words may do the same. */
 export type Move = 'allow' | 'deny' | 'bubble';
 
-/** Whether a word can do without a field that it takes. */
+/** Whether a field that belongs to a word is required with it. */
 type FieldNeed = 'optional' | 'required' | 'required over MCP';
 
 interface DecisionWord {

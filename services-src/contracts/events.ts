@@ -163,8 +163,8 @@ export const executorBeatSubject = 'beat.executor.v1';
 /** The calls in one beat; an executor with more of them publishes several beats. */
 export const beatCallsMax = 500;
 /**
- * A beat names a call by a digest of its audit id (`callMarkOf`): whoever knows the audit id of a
- * read can end that read, and only the gateway that made it may do so. A later release may add
+ * A beat names a call by a digest of its audit id (`callMarkOf`). With the audit id of a read, a
+ * component could end that read, and only the gateway that made it may do so. A later release may add
  * members.
  */
 export const executorBeat = z.object({

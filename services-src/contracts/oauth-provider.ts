@@ -54,7 +54,7 @@ const account = z.strictObject({
   label: z.array(dottedPath).min(1).max(5),
 });
 
-/** Where an answer of the token endpoint has what. */
+/** The members of the token endpoint's answers that contain the token and its properties. */
 const tokenAnswer = z.strictObject({
   /**
    * The member of the token answer that contains the token. The answer to a refresh may contain

@@ -169,7 +169,7 @@ export const principal = z.strictObject({
   /** The user at the root of the chain of identities, who is responsible for the call. */
   userId: id,
   /**
-   * The role of a user who acts without an agent; null for agents and subagents, whoever owns them.
+   * The role of a user who acts without an agent; null for agents and subagents of any owner.
    */
   role: role.nullable(),
   chain: z.array(chainLink).min(1).max(9),

@@ -60,7 +60,7 @@ export function parseAddress(text: string): Address | undefined {
  * address translation.
  */
 export function embeddedAddressesOf(address: Address): ipaddr.IPv4[] {
-  // `::1` lies in the range of IPv4-compatible addresses, but it is the loopback address and not
+  // `::1` is in the range of IPv4-compatible addresses, but it is the loopback address and not
   // 0.0.0.1.
   if (address.kind() === 'ipv4' || address.range() === 'loopback') return [];
   const bytes = address.toByteArray();

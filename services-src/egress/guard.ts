@@ -152,7 +152,7 @@ const innerNames = new Set(
   'local home.arpa internal intranet private corp home lan localdomain'.split(' '),
 );
 
-/** Whether a name is one of a network's own machines, as far as its spelling says. */
+/** Whether the spelling of a name suggests a machine in a private network. */
 function isInnerName(host: string): boolean {
   const labels = host.split('.');
   return (

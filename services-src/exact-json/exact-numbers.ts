@@ -72,7 +72,7 @@ function trimZeros(digits: string): string {
   return digits.slice(0, length);
 }
 
-/** The template holds a whole number beyond 2^53 as a double, so all that it may have been are taken. */
+/** A whole number beyond 2^53 is a double in the template, so every number with this double matches. */
 function isChoice(text: string, choice: unknown): boolean {
   return (
     Number.isInteger(choice) && !Number.isSafeInteger(choice) && Number(text) === (choice as number)

@@ -23,7 +23,7 @@ export function mapLiterals(pattern: string, map: (literal: string) => string): 
   return pattern.replace(/[^*]+/g, map);
 }
 
-/** The text with each `*` as keys spell it, for text in which nothing is a wildcard. */
+/** Encodes each `*` as in permission keys, for text without wildcards. */
 export function encodeAsterisks(text: string): string {
   return text.replaceAll(asterisk, '%2A');
 }

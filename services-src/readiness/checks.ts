@@ -21,7 +21,8 @@ const streamRoomBytesMin = 1_048_576;
 const roomAgainFraction = 0.2;
 
 /**
- * Checks whether the component's database answers a query, and whether its clock agrees with ours.
+ * Checks whether the component's database answers a query, and whether its clock agrees with
+ * the component's.
  */
 export function createDatabaseChecks(
   { probe }: Pick<Database, 'probe'>,

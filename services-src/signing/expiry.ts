@@ -10,8 +10,8 @@ export function isExpired(expiresAt: number, now: number = Date.now()): boolean 
 }
 
 /**
- * Whether a signed statement was issued in the future, which means that the signer's clock or ours
- * is wrong. Such a statement would be valid for longer than it should be. Times are in ms since
+ * Whether a signed statement was issued in the future, which means that the signer's or the
+ * reader's clock is wrong. Such a statement would be valid for longer than it should be. Times are in ms since
  * 1970.
  */
 export function isEarly(issuedAt: number | undefined, now: number = Date.now()): boolean {

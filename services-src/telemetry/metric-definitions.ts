@@ -120,7 +120,8 @@ export const metricDefinitions = {
   'aag.breakers.open': {
     kind: 'gauge',
     unit: '{upstream}',
-    description: 'Upstreams to which calls are paused because they did not answer. An upstream counts once per org',
+    description:
+      'Upstreams to which calls are paused because they did not answer. An upstream counts once per org',
     labels: ['component'],
     graph: 'sum by (component) ({aag.breakers.open})',
   },

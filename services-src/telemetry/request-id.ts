@@ -4,7 +4,7 @@ const requestIds = new AsyncLocalStorage<string>();
 /** Ids are UUIDs. Nothing else is taken from another component, because ids stand in the log. */
 const requestIdPattern = /^[0-9a-f-]{36}$/;
 
-/** Runs `work` for a request of a client, whose id then stands in every line of the log. */
+/** Runs `work` for a request of a client, whose id is then in every line of the log. */
 export function runWithRequestId<T>(requestId: string | undefined, work: () => T): T {
   if (requestId === undefined || !requestIdPattern.test(requestId)) return work();
   return requestIds.run(requestId, work);

@@ -9,7 +9,7 @@ const addressPattern = new RegExp(
  * another address or a list in it.
  */
 const namePattern = /^(?:"([^"\\@,;:<>()[\]\p{Cc}]*)"|([^"\\@,;:<>()[\]\p{Cc}]*))$/u;
-/** The beginning of an encoded word (RFC 2047), which some servers decode wherever it stands. */
+/** The beginning of an encoded word (RFC 2047), which some servers decode in any position. */
 const encodedWordStart = '=?';
 const localCharactersMax = 64;
 const charactersMax = 254;

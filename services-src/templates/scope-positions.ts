@@ -58,7 +58,7 @@ function findSource(path: string, params: readonly CompiledParam[]): ScopeSource
   if (steps.length === 0) return { param, steps, leaf: param };
   const foundSchemas = schemasAt(param.schema, steps);
   const schema = foundSchemas.length === 1 ? foundSchemas[0] : { anyOf: foundSchemas };
-  // A path that leads nowhere leads to values that nobody knows.
+  // If the schema has nothing at the path, the schema of the values is unknown.
   const leaf = isRecord(schema ?? null) && foundSchemas.length > 0 ? schema : { not: {} };
   return { param, steps, leaf: { ...param, schema: leaf as CompiledParam['schema'] } };
 }

@@ -72,7 +72,7 @@ export function isPlainPath(path: string): boolean {
 
 /**
  * The part of a path that every server reads in one way: all of it when it is in plain form, otherwise
- * what stands before the first segment that is not. Empty where a segment may lead back up.
+ * the part before the first segment that is not. Empty when a segment may lead back up.
  */
 export function plainPartOf(path: string): string {
   const segments = path.split('/').slice(1);

@@ -46,8 +46,8 @@ function literalsOf({ url }: TemplateServer): readonly string[] {
 }
 
 /**
- * What stands between these literals in a text; undefined when they are not all there. Of several
- * readings the one with the longest first values. Values of variables have no dots in a host and no
+ * The texts between these literals; undefined when a literal is missing. If there are several ways to
+ * split the text, returns the one with the longest first values. Values of variables have no dots in a host and no
  * slashes, so there are several only within one label (`{app}-{stage}.example.com`).
  */
 function valuesBetween(literals: readonly string[], text: string): string[] | undefined {

@@ -23,8 +23,8 @@ export interface SentSize {
 }
 
 /**
- * Limits what is made of a value. A name that stands once in the JSON of a call may be written for
- * each item of a list in a form.
+ * Limits the size of the text that is made from a value. A name that appears once in the JSON of a
+ * call may be written for each item of a list in a form.
  */
 export function limitSentSize(bytesMax: number, description: string): SentSize {
   let bytesLeft = bytesMax;
@@ -121,8 +121,8 @@ export function toPairTexts(value: JsonValue, param: StyledParam, write: PartEnc
 }
 
 /**
- * A name in the query or form that the value gives, in styles whose names come from the value, and
- * that is one of these names of other parameters.
+ * In some styles the members of the value become names in the query or form. Returns such a name
+ * that is also in `names`, the names of other parameters; undefined when there is none.
  */
 export function takenNameOf(
   value: JsonValue,

@@ -19,8 +19,8 @@ const quietMs = 1_000;
 const loadMsMax = 60_000;
 
 /**
- * Opens the address in a page of a new context, whose cache is empty, and follows how it comes up
- * until it stands still. `mainAct` is the text of the button, link or heading that a person comes for.
+ * Opens the address in a page of a new context, whose cache is empty, and follows how it loads
+ * until it no longer changes. `mainAct` is the text of the button, link or heading that a person comes for.
  */
 export async function followPageLoad(
   page: Page,
@@ -43,7 +43,7 @@ const untilStill = `(async () => {
 
 /**
  * Runs before the scripts of the page. An element can be used when a click at its middle would reach
- * it; where it lies below the window, when it is drawn.
+ * it; for an element below the window, when it is drawn.
  */
 function observeLoading(mainAct: string): string {
   return `(() => {

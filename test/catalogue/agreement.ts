@@ -128,7 +128,7 @@ function compareBody(action: CompiledAction, { body, bodyRequired }: OfficialOpe
 }
 
 /**
- * Compares the place of a composed message and what stands beside it. The provider does not see the
+ * Compares the place of a composed message and the members beside it. The provider does not see the
  * fields that the message is made from.
  */
 function compareComposed(

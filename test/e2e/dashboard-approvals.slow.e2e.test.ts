@@ -17,7 +17,7 @@ import { needs } from '../support/needs.ts';
 
 const chromium = needs('chromium');
 
-/** What stands beside the decision on one approval, and what concerns many of them. */
+/** The information beside the decision on one approval, and the actions on many approvals. */
 describe.skipIf(!chromium.isAvailable)(`approvals in the dashboard${chromium.note}`, () => {
   const dashboard = useDashboard();
   const { open } = dashboard;
@@ -46,7 +46,7 @@ describe.skipIf(!chromium.isAvailable)(`approvals in the dashboard${chromium.not
       ...differences,
     });
 
-    test('stands beside it, and is stopped after a question that says what is asked again', async () => {
+    test('is shown beside it, and can be stopped after a question that names its consequence', async () => {
       const approval = remembered();
       server.approvals = [approval];
       server.rules = [
@@ -66,7 +66,7 @@ describe.skipIf(!chromium.isAvailable)(`approvals in the dashboard${chromium.not
       await findButton(page, 'Stop allowing').click();
       const question = page.getByRole('group', { name: /will be asked about again/ });
       await question.waitFor();
-      // What lies half under the header would count as too small a target.
+      // An element that is half under the header would count as too small a target.
       await page.evaluate('scrollTo(0, 0)');
       expect(await findProblemsInBothSchemes(page)).toEqual([]);
       await page.keyboard.press('Escape');

@@ -98,7 +98,7 @@ describe.skipIf(!chromium.isAvailable)(
       });
 
       test('with invisible characters has a warning in plain words at the top', async () => {
-        const warning = /characters that nobody sees/;
+        const warning = /contains invisible characters/;
         for (const hidden of [
           { body: { title: 'invoice\u202Egpj.exe' } },
           { body: 'zero\u200Bwidth' },

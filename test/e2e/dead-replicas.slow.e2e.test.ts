@@ -98,7 +98,7 @@ describe('a killed executor', () => {
   });
 });
 
-describe('an executor that stands still', () => {
+describe('an executor that hangs', () => {
   test('while it has calls in hand sends none of its non-reads twice, and the calls get their answers', async () => {
     await using executor = await startReplica(world, 'executor');
     world.upstream.delayMs = 2_000;

@@ -286,7 +286,7 @@ function expectAbsentAnswer(reply: Reply, route: RouteSpec, visitor: Visitor): v
 }
 
 /**
- * Expects the answer for an id that belongs to the caller's org but lies outside its chain of
+ * Expects the answer for an id that belongs to the caller's org but is outside its chain of
  * identities (docs/reference/errors.md#foreign-ids).
  */
 function expectColleagueAnswer(

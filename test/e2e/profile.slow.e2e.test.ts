@@ -72,7 +72,7 @@ describe.skipIf(!chromium.isAvailable)(`the profile page${chromium.note}`, () =>
     await page.emulateMedia({ colorScheme: 'light' });
   });
 
-  test('sets the display name, which stands beside the handle wherever the person is shown', async () => {
+  test('sets the display name, which is shown beside the handle everywhere', async () => {
     await page.getByLabel('Display name').fill('An\u200bn');
     await page.getByRole('button', { name: 'Save name' }).click();
     await page.getByRole('alert').waitFor();

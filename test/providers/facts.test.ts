@@ -24,7 +24,8 @@ const allowedDifferences: { about: string; reason: string }[] = [
   },
   {
     about: 'slack pkce: false, not supported',
-    reason: 'PKCE is switched on for each app, and makes it a public client; ours have a secret.',
+    reason:
+      'PKCE is switched on for each app and makes it a public client, but the gateway needs a client secret.',
   },
   {
     about: 'discord pkce: false, not supported',
@@ -47,7 +48,7 @@ function findAbsentNames(
     .map(([name, value]) => `${name}=${value}`);
 }
 
-/** What differs between a row and the facts, each as `provider field: ours, not documented`. */
+/** What differs between a row and the facts, each as `provider field: value in the row, not documented`. */
 function differencesOf(row: OauthProvider, facts: ProviderFacts): string[] {
   const { key } = row;
   const found: string[] = [];

@@ -17,7 +17,7 @@ export interface ApprovalCard {
   readonly requester: IdentityReference;
   readonly placement: ApprovalResponse['placement'];
   readonly template: string | null;
-  /** Absent when nobody vouches for the title of the service. */
+  /** Absent when the title of the service is not verified. */
   readonly serviceTitle?: ServiceTitle;
   /** Absent for an HTTP request. */
   readonly runtime?: 'mcp';

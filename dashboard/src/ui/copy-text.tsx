@@ -22,7 +22,7 @@ export function CopyText(props: { label: string; text: string }) {
   return (
     <div>
       <p class="text-sm text-ink-soft">{props.label}</p>
-      {/* On a phone the button stands below, so that long names do not break in each line. */}
+      {/* On a phone the button is below, so that long names do not break in each line. */}
       <div class="mt-1 grid gap-2 sm:flex sm:items-start">
         <code
           ref={(element) => (shownElement = element)}

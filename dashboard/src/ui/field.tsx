@@ -44,7 +44,7 @@ export function TextField(props: {
   pattern?: string;
   maxLength?: number;
   type?: 'text' | 'url' | 'password';
-  /** Whether typing goes there at once, because a person has just opened the form. */
+  /** Whether the field gets the focus when it appears, because a person has just opened the form. */
   hasFocus?: boolean;
   /** What is wrong with the value. */
   error?: string | undefined;
@@ -94,7 +94,7 @@ export function SecretField(props: {
   maxLength: number;
   isOptional?: boolean;
   showLabel: string;
-  /** Whether typing goes there at once, because a person has just opened the form. */
+  /** Whether the field gets the focus when it appears, because a person has just opened the form. */
   hasFocus?: boolean;
   /** What is wrong with the value. */
   error?: string | undefined;

@@ -6,7 +6,7 @@ import { Spinner } from './icon.tsx';
 import { ErrorNotice } from './notice.tsx';
 
 /**
- * Shows the answer of a query, and what went wrong. An error after an answer stands above what is
+ * Shows the answer of a query, and what went wrong. An error after an answer is shown above what is
  * known.
  */
 export function Loaded<Data>(props: {

@@ -39,7 +39,7 @@ export function Notice(props: {
  */
 export function ErrorNotice(props: { error: Error; onRetry?: () => void }) {
   const requestId = () => (props.error instanceof ApiError ? props.error.requestId : null);
-  /** The gateway's own sentence about a body that is not valid speaks to a program. */
+  /** The gateway's message about an invalid body is for programs, so it is replaced here. */
   const words = () =>
     isApiError(props.error, 'invalid_request') && issues().length > 0
       ? 'The gateway cannot take this. Correct:'

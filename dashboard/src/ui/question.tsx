@@ -25,7 +25,7 @@ interface QuestionProps {
 export function ActAfterQuestion(
   props: QuestionProps & {
     readonly label: JSX.Element;
-    /** What the button acts on, for those who do not see where it stands. */
+    /** What the button acts on, for people who do not see its position. */
     readonly accessibleLabel?: string;
     readonly buttonClass?: string;
   },
@@ -65,8 +65,8 @@ export function ActAfterQuestion(
 }
 
 /**
- * The question itself, in the flow of the page and not in a dialog. The way back has the focus and
- * stands first, where the button that asked was.
+ * The question itself, in the flow of the page and not in a dialog. The button to go back has the
+ * focus and comes first, in the place of the button that opened the question.
  */
 export function Question(props: QuestionProps & { readonly onBack: () => void }) {
   const [isArmed, arm] = createArmed();

@@ -80,7 +80,7 @@ function findPastedProblem(value: string): string | undefined {
 
 function findInvisibleProblem(text: string): string | undefined {
   if (blankAtAnEnd.test(text)) return 'must not begin or end with a blank';
-  return invisibleCharacters.test(text) ? 'must not hold characters that nobody sees' : undefined;
+  return invisibleCharacters.test(text) ? 'must not contain invisible characters' : undefined;
 }
 
 function parseParts(value: string): Record<string, unknown> | undefined {

@@ -46,7 +46,7 @@ describe('a composed message', () => {
     expect(Math.max(...message.split('\r\n').map(({ length }) => length))).toBeLessThanOrEqual(78);
   });
 
-  test('stands where the template says, with the rest of the body beside it', () => {
+  test('is where the template says, with the rest of the body beside it', () => {
     const body = { to: ['ann@acme.example'], threadId: '18c2', subject: 'Hi', text: 'Hello' };
     const into = ['message', 'raw'];
     const compose = { format: 'rfc822', into, encoding: 'base64url' } as const;

@@ -8,7 +8,7 @@ import type { MailAddress } from '#templates';
 
 /** With `=?UTF-8?B?`, `?=` and the longest name of a header, a line has at most 76 characters. */
 const wordBytesMax = 39;
-/** A text of this length stands on one line with the name of its header. */
+/** A text of this length fits on one line with the name of its header. */
 const plainCharactersMax = 60;
 /** The most characters of one part of an extended parameter. */
 const sectionCharactersMax = 54;

@@ -11,7 +11,7 @@ export function requirePlainText(field: string, text: string | undefined): void 
     isPartOfEmoji(text, character, index),
   );
   if (isPlain && text.isWellFormed()) return;
-  const message = 'must be plain text: it has characters that nobody sees';
+  const message = 'must be plain text: it contains invisible characters';
   throw new AppError('invalid_params', `The ${field} ${message}.`, {
     details: { issues: [{ path: field, message }] },
   });

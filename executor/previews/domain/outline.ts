@@ -59,9 +59,9 @@ function leastSizeOf(value: JsonValue, max: number): number {
 }
 
 interface OutlineRoom {
-  /** For the values. */
+  /** The bytes that the values may take. */
   readonly bytes: number;
-  /** For the list of shortened values. */
+  /** The most bytes that the list of shortened values may take. */
   readonly noteBytesMax: number;
   readonly measures: CachedMeasures;
 }

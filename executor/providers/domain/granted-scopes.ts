@@ -86,8 +86,8 @@ function matchSpellings(asked: readonly string[], words: readonly string[]): Map
 const endingsMax = 5;
 
 /**
- * The names of a scope in a comparable form: itself, and where it is an address or a URN also what
- * stands at its end.
+ * The names of a scope in a comparable form: the scope itself, and for a URL or a URN also its last
+ * part.
  */
 function namesOf(scope: string): string[] {
   const separator = /^urn:/i.test(scope) ? ':' : '/';

@@ -54,7 +54,7 @@ interface NoToken {
   readonly status: number;
   /** The parsed body; the text where it is neither JSON nor a form. */
   readonly body: unknown;
-  /** What stands at the places of the error code: that of the provider's row, then `error`. */
+  /** The values at the places of the error code: that of the provider's row, then `error`. */
   readonly errors: readonly unknown[];
 }
 

@@ -70,8 +70,8 @@ export function readTokenAnswer(
 }
 
 /**
- * The provider's word for an error where it is a plain one, such as `invalid_client`, or else the
- * status: it stands in sentences of the gateway, in which the provider must not speak.
+ * The provider's error code if it is a plain word, such as `invalid_client`, otherwise the status. It
+ * becomes part of the gateway's messages, into which the provider must not write text.
  */
 export function shownErrorOf(error: unknown, status: number): string {
   return isText(error, /^[a-z0-9_.-]{1,60}$/) ? error : `status ${status}`;

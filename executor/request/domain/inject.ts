@@ -20,7 +20,7 @@ export interface Credential {
   readonly stored?:
     | { readonly version: number; readonly refusedVersion: number | null }
     | undefined;
-  /** What an access token is bound to, of several things that the account opens. */
+  /** The one site, company or tenant of the account to which an access token is bound. */
   readonly pin?: AccountPin | null | undefined;
   /** The secret parts from which the value was derived. */
   readonly sources?: readonly string[] | undefined;

@@ -27,7 +27,7 @@ export function findRedirectTarget({
   template: CompiledTemplate;
   actionKey: string;
   baseUrl: string;
-  /** For each credential that is bound to one of several things: the base URLs to which it goes. */
+  /** For each credential that is bound to one site of an account: the base URLs to which it may go. */
   pinnedTo?: readonly (readonly string[])[];
 }): string | undefined {
   if (!redirectStatuses.has(status) || location === undefined) return undefined;

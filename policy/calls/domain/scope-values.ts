@@ -98,7 +98,7 @@ function positionTextOf(value: JsonValue, { as }: ScopeOfKey, name: string): str
 interface ScopePath {
   readonly steps: readonly ScopeStep[];
   readonly path: string;
-  /** Whether the value is an item of a list, or stands inside such an item. */
+  /** Whether the value is an item of a list, or inside such an item. */
   readonly isItem: boolean;
 }
 

@@ -94,7 +94,7 @@ describe('the names of a request in the services on its host (listRequestNames)'
     expect(namesAt([hub], 'DELETE', '/repos/acme/site/')).toEqual(['hub:repos.delete delete']);
   });
 
-  test('are every operation that the path may be in another letter case', () => {
+  test('are all operations that match the path without letter case', () => {
     expect(namesAt([hub], 'GET', '/users/ME')).toEqual(['hub:users.get read', 'hub:users.me read']);
     expect(namesAt([hub], 'GET', '/Users/ann')).toEqual(['hub:users.get read']);
   });
@@ -119,7 +119,7 @@ describe('the names of a request in the services on its host (listRequestNames)'
     },
   );
 
-  test('are also the operation with another verb behind a colon, and no other for a plain value', () => {
+  test('include operations with a verb after a colon, but only one operation for a plain value', () => {
     const params = [paramOf('id', 'path')];
     const jobs = templateOf(
       ['cancel', 'run'].map((verb) =>
@@ -142,7 +142,7 @@ describe('the names of a request in the services on its host (listRequestNames)'
     ]);
   });
 
-  test('are the file with its extension where parameters may hold slashes', () => {
+  test('keep the extension of a file when the parameter may hold slashes', () => {
     const open = { allowReserved: true };
     const files = templateOf(
       [
@@ -162,7 +162,7 @@ describe('the names of a request in the services on its host (listRequestNames)'
     ]);
   });
 
-  test('are all operations that list the path where none of them is narrower than the other', () => {
+  test('are all operations that match the path when none of them is narrower than another', () => {
     const open = { allowReserved: true };
     const crossed = templateOf(
       [

@@ -111,7 +111,7 @@ export function listShadowedNames(
   );
 }
 
-/** A name that stands for the services on the host that were not looked at. */
+/** A name that represents the services on the host that were not compared. */
 export function toAnyServiceName(risk: Risk): RatedName {
   return { service: undefined, action: undefined, args: undefined, risk };
 }

@@ -39,7 +39,7 @@ export function canMatchArgument(
   return overlapsPattern(compileGlob(arg), positions.map(() => unknownPosition).join('/'));
 }
 
-/** Whether the position holds numbers, and none of them has this text in keys. */
+/** Whether the position holds numbers, and no number is written as this text in keys. */
 function isOtherNumber(
   text: string,
   { position, effect }: { position: ScopeOfKey | undefined; effect: Rule['effect'] },

@@ -19,7 +19,7 @@ import {
 /** What a template says about an action, as far as sentences about permissions need it. */
 export interface ActionWords {
   readonly description: readonly DescriptionPart[];
-  /** Whether the gateway ships the template: only then is its text part of a sentence of ours. */
+  /** Whether the template is built in. Only then its text becomes part of the gateway's sentences. */
   readonly isBuiltIn: boolean;
   readonly positions: readonly PositionWords[];
 }

@@ -16,8 +16,8 @@ const patterns: readonly Segments[] = [
 
 /**
  * One call of each kind, since exchanging the projects or the types changes no decision. A list of
- * values gives one key for each, and the calls differ in how their keys lie: in one project, with one
- * type, or crossed.
+ * values gives one key for each, and the calls differ in their keys: of one project, of one type, or
+ * of different projects and types.
  */
 const calledArguments: readonly (readonly string[])[] = [
   ['P/B'],

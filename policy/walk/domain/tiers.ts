@@ -68,7 +68,7 @@ function buildLadder(derivedKey: DerivedKey, scope: readonly KeyPosition[]): str
 
 /**
  * Makes the key broader in its last position, which may then have any value; in a mail address, in
- * what stands before the domain. Undefined when the key cannot become broader in this way.
+ * the part before the domain. Undefined when the key cannot become broader in this way.
  */
 function broadenLastPosition(
   { key, service, action, arg }: DerivedKey,

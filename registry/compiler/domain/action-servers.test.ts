@@ -19,7 +19,7 @@ function errorsAt(change: Change): string[] {
 }
 
 describe('a server of a path or operation', () => {
-  test('is the only one of its action, and its host is one of the template', () => {
+  test('replaces the server of the document for its action, and adds its host to the template', () => {
     const { template, report } = compileExample(withServers([content]));
 
     expect(report.errors).toEqual([]);
@@ -112,7 +112,7 @@ describe('a server of a path or operation', () => {
     expect(errors).toEqual(['out_of_bounds /paths']);
   });
 
-  test('is refused on the host where the account says the path', () => {
+  test('is refused on a host at which the path comes from the account', () => {
     const errors = errorsAt((document) => {
       document.components.securitySchemes['account'] = {
         type: 'oauth2',

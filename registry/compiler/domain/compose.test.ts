@@ -38,7 +38,7 @@ function compileNote(changes: {
 }
 
 describe('`compose`', () => {
-  test('says where the message stands, and marks the params that it is made from', () => {
+  test('says where the message is, and marks the params from which it is composed', () => {
     const { template, report } = compileNote({
       properties: { attachments: { type: 'array', items: attachment } },
     });

@@ -30,11 +30,11 @@ describe('parsing the description of an action (parseDescription)', () => {
     ['[a]', 'names no parameter'],
     ['{}', 'names no parameter'],
     ['{ }', 'names no parameter'],
-    ['{a', 'stands alone'],
-    ['a}', 'stands alone'],
-    ['{a{b}}', 'stands alone'],
-    ['a\\b', 'stands alone'],
-    ['a\\', 'stands alone'],
+    ['{a', 'has no counterpart'],
+    ['a}', 'has no counterpart'],
+    ['{a{b}}', 'has no counterpart'],
+    ['a\\b', 'has no counterpart'],
+    ['a\\', 'has no counterpart'],
   ])('refuses "%s" with an error that contains: %s', ([text, problem]) => {
     expect(parseDescription(text)).toEqual({
       ok: false,

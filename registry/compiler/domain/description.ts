@@ -77,7 +77,7 @@ function parseParts(text: string): DescriptionPart[] {
       );
     } else {
       throw new SyntaxRefusal(
-        `the "${mark}" at column ${column} stands alone; write "\\${mark}" to show it`,
+        `the "${mark}" at column ${column} has no counterpart; write "\\${mark}" to show it`,
       );
     }
   }

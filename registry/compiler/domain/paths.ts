@@ -42,7 +42,7 @@ export function checkPath(
   findings.error(
     'path_invalid',
     path,
-    `{${repeatedName}} stands twice in the path. Give each place its own parameter.`,
+    `{${repeatedName}} appears twice in the path. Give each place its own parameter.`,
   );
   return false;
 }

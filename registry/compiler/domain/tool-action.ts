@@ -157,7 +157,7 @@ function readInputSchema(source: JsonValue): InputSchema {
     throw new UnusableError('Its inputSchema does not describe an object.');
   }
   if (hasHiddenCharacters(expanded)) {
-    throw new UnusableError('Names or values of its inputSchema hold characters that nobody sees.');
+    throw new UnusableError('Names or values of its inputSchema contain invisible characters.');
   }
   const shownSchema = escapeTexts(expanded) as JsonObject;
   return {

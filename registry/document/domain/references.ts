@@ -24,14 +24,14 @@ export function lookUpReference(
     findings.error(
       'ref_remote',
       path,
-      `"${value}" lies outside of this document. Copy what it names into "components" and refer to it there.`,
+      `"${value}" is outside this document. Copy what it names into "components" and refer to it there.`,
     );
     return undefined;
   }
   const targetPath = parsePointer(value);
   const targetValue = targetPath && valueAt(context.document, targetPath);
   if (targetPath === undefined || targetValue === undefined) {
-    findings.error('ref_not_found', path, `Nothing stands at "${value}". Correct the reference.`);
+    findings.error('ref_not_found', path, `Nothing exists at "${value}". Correct the reference.`);
     return undefined;
   }
   return { value: targetValue, path: targetPath };

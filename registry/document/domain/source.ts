@@ -28,7 +28,7 @@ export interface ParsedSource {
   readonly findings: Findings;
 }
 
-/** More than these help nobody to mend a document. */
+/** The most duplicate keys that are reported. */
 const duplicateKeysMax = 20;
 
 /**

@@ -131,7 +131,7 @@ function addScheme(
     return undefined;
   }
   schemes.set(name, scheme);
-  const message = `"${name}" carries a credential: it became a security scheme, so whoever connects the service gives it, and callers are not asked for it.`;
+  const message = `"${name}" carries a credential: it became a security scheme. It is entered when the service is connected, and callers are not asked for it.`;
   source.notes.warn('auth_inferred', path, message);
   return name;
 }

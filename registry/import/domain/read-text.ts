@@ -74,7 +74,7 @@ function checkParsed({ value, isJson }: ParsedText, source: string): ReadTextRes
   const duplicateKey =
     isJson && keyCount < countKeys(source) ? findDuplicateKey(source) : undefined;
   if (duplicateKey) {
-    const message = `The key "${duplicateKey.key.slice(0, 100)}" stands twice in one object, so what it means is not known. Remove one.`;
+    const message = `The key "${duplicateKey.key.slice(0, 100)}" appears twice in one object, so its value is ambiguous. Remove one.`;
     return createRefusal('duplicate_key', message, duplicateKey.line);
   }
   if (!isObject(value)) return createRefusal('not_openapi', 'The document is not an object.');
@@ -104,7 +104,7 @@ function readJson(source: string): ParsedText | { findings: ImportFinding[] } {
   }
 }
 
-/** More than these help nobody to mend a document. */
+/** The most syntax errors that are reported. */
 const findingsMax = 20;
 
 function readYaml(source: string): ParsedText | { findings: ImportFinding[] } {

@@ -16,7 +16,7 @@ import { mergeAllOf } from './merge-all-of.ts';
 import { referencesMax, isUnsafeName, lookUpReference } from './source.ts';
 import type { ImportSource } from './source.ts';
 
-/** What converting the schemas of one operation may still cost, and what was cut because of it. */
+/** The work that is left for the schemas of one operation, and the cuts that stayed within it. */
 export interface SchemaBudget {
   nodes: number;
   readonly depthMax: number;

@@ -22,8 +22,8 @@ export interface ServerBases {
 
 /**
  * Converts `servers`. A template may only have servers with absolute https URLs, and variables only
- * as labels of the host. A server whose host is a variable is nobody's in particular: it becomes a
- * placeholder, and only where the document names no other.
+ * as labels of the host. A server whose whole host is a variable names no host. It becomes a
+ * placeholder, and only if the document names no other server.
  */
 export function convertServers(
   source: ImportSource,
@@ -91,7 +91,7 @@ function hasOpenHost(text: string, variables: JsonObject): boolean {
   return text.startsWith('{') && !fillInDefaults(text, variables).startsWith('/');
 }
 
-/** A server that stands for one of everybody's own; only its path is taken over. */
+/** A placeholder for the server that each user operates. Only its path is used. */
 function toPlaceholder(
   source: ImportSource,
   node: DocumentNode,

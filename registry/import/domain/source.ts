@@ -62,14 +62,14 @@ export function lookUpReference(
     notes.warn(
       'ref_remote',
       from,
-      `"${shownReference}" lies outside of the document and is not fetched.`,
+      `"${shownReference}" is outside the document and is not fetched.`,
     );
     return undefined;
   }
   const path = parsePointer(reference);
   const value = path && valueAt(source.document, path);
   if (path === undefined || value === undefined) {
-    notes.warn('ref_not_found', from, `Nothing stands at "${shortenText(reference, 200)}".`);
+    notes.warn('ref_not_found', from, `Nothing exists at "${shortenText(reference, 200)}".`);
     return undefined;
   }
   return { value, path };
@@ -79,8 +79,8 @@ export function lookUpReference(
 const filesMax = 1000;
 
 /**
- * Notes a further file of the same document: one that stands beside it, or one that holds the operations
- * of a path.
+ * Notes a further file of the same document: one in the same folder, or one that contains the
+ * operations of a path.
  */
 function noteFile({ files }: ImportSource, reference: string, from: DocumentPath): void {
   const file = reference.slice(0, 300).split('#')[0] ?? '';

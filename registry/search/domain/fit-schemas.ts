@@ -64,7 +64,7 @@ export function fitSchema(
   return rowsWithNamesOnly;
 }
 
-/** Leaves out lists and objects that lie deeper than `depth` levels. */
+/** Leaves out lists and objects that are deeper than `depth` levels. */
 function cutAtDepth(value: JsonValue, depth: number): JsonValue {
   if (Array.isArray(value)) {
     return value.flatMap((item) =>

@@ -86,7 +86,7 @@ function requireGivenHost(
   );
 }
 
-/** The value of the variable that the account says, which nobody can give in another way. */
+/** Returns the value of the variable that comes from the account. Refuses a value in the request. */
 function valueOfAccount(
   { key, title }: CompiledTemplate,
   server: TemplateServer,
@@ -96,7 +96,7 @@ function valueOfAccount(
   if (address === undefined) return {};
   const { variable, lookUp } = address;
   if (baseUrl !== undefined) {
-    const message = `${title} is where the account says. Leave base_url out, or connect it in another way.`;
+    const message = `${title} has its address from the account. Leave base_url out, or connect it in another way.`;
     throw invalidParams('base_url', message);
   }
   if (

@@ -52,7 +52,7 @@ export function presentTemplate({ outline, own }: VisibleTemplate): Template {
 }
 
 function presentVariables(variables: readonly ServerVariable[]): Template['variables'] {
-  // A value that the account has is given by nobody.
+  // The form does not ask for values that come from the account.
   return variables
     .filter(({ account }) => account === undefined)
     .map(({ name, description, default: value }) => ({ name, description, default: value }));

@@ -109,7 +109,7 @@ export const approvalResponse = z.strictObject({
   service: z.string(),
   /**
    * The title of the service's template, such as `GitHub`. Absent for templates of a single user,
-   * whose titles nobody vouches for, for calls by full URL, and in approvals of earlier versions.
+   * whose titles are not verified, for calls by full URL, and in approvals of earlier versions.
    */
   service_title: z.string().max(200).optional(),
   template: z.string().nullable(),
@@ -202,7 +202,7 @@ export const resolveApprovalBody = z.strictObject({
     .string()
     .max(500)
     .optional()
-    .describe('Shown to whoever made the call, above all when it is denied.'),
+    .describe('Shown to the requester of the call, above all when it is denied.'),
   cascade: z
     .boolean()
     .optional()

@@ -13,7 +13,7 @@ const lengthPattern = new RegExp(`^[^]{1,${displayNameCharactersMax}}$`, 'u');
 /** Marks that stand on nothing, or so many on one letter that they reach into other lines. */
 const looseMarks = /^\p{M}|\s\p{M}|\p{M}{4,}/u;
 
-/** What stands between the names of a path, `Ann Berg (ann) › deploy-bot`, and what looks like it. */
+/** The separator of the names in a path, `Ann Berg (ann) › deploy-bot`, and similar characters. */
 const pathSigns = /[›❯〉⟩]/u;
 
 /**
@@ -36,7 +36,7 @@ export const displayName = z
   )
   .refine(
     (name) => !pathSigns.test(name),
-    'must not hold ›, which stands between the names of a path',
+    'must not contain ›, which separates the names of a path',
   )
   .refine(
     (name) => !/^ | {2}| $/.test(name),

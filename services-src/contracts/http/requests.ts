@@ -40,7 +40,7 @@ export const serviceRequest = z.strictObject({
   reason: z.string().nullable(),
   /** The service that a person connected; null unless `kind` is `service` and `status` is `ready`. */
   service_id: id.nullable(),
-  /** The name by which that service is called: the person may have given it another one. */
+  /** The name of that service. The person may have chosen another name than the requested one. */
   service: z.string().nullable().optional(),
   /** The connection that is to be made or widened; null unless `kind` is `connection`. */
   connection_id: id.nullable().optional(),

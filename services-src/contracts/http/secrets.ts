@@ -57,7 +57,7 @@ export const secretVersion = z.strictObject({
 export const secretValue = z.string().min(1).max(8192);
 /**
  * Stores a value that looks as if more than the secret was pasted: with a blank at an end, with
- * characters that nobody sees, after a scheme such as `Bearer`, or in quotes.
+ * invisible characters, after a scheme such as `Bearer`, or in quotes.
  */
 export const secretAsIs = z.boolean();
 export const secretDescription = z.string().max(500);

@@ -163,7 +163,7 @@ export const templateDetail = template.extend({
       z.strictObject({
         base_url: z.string(),
         variables: z.array(addressVariable).max(20),
-        /** True when the account says the rest of the address, and the person picks it there. */
+        /** True when the rest of the address comes from the account, and the person selects it there. */
         is_of_account: z.boolean().optional(),
         /** The hosts to which its credentials go, as far as they are known before it is connected. */
         hosts: z.array(z.string()).max(50),

@@ -65,7 +65,7 @@ function AgentRow(props: { node: AgentNode; openCount: number }) {
         </span>
         <div class="min-w-0 grow">
           <p class="flex flex-wrap items-center gap-x-2 gap-y-0.5">
-            {/* The link covers the row, whose other parts lie above it. */}
+            {/* The link covers the row, whose other parts are in front of it. */}
             <A
               href={`/agents/${identity().id}`}
               class="min-w-0 truncate leading-snug font-semibold after:absolute after:inset-0 after:rounded-xl focus-visible:outline-none focus-visible:after:outline-3 focus-visible:after:outline-offset-2 focus-visible:after:outline-solid"

@@ -1,7 +1,7 @@
 import { Show, createUniqueId } from 'solid-js';
 import type { JSX } from 'solid-js';
 
-/** A box to check, with what follows from it. */
+/** A check box with a label, and a hint about its effect. */
 export function CheckBox(props: {
   isChecked: boolean;
   onChange: (isChecked: boolean) => void;

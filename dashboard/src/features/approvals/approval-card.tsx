@@ -94,7 +94,7 @@ export function ApprovalCard(props: { approval: ApprovalResponse; isStale: boole
         <Show when={hidesText()}>
           <p class="mt-2 flex gap-2 font-medium text-medium">
             <Icon name="alert" class="mt-0.5 size-5 shrink-0" />
-            It holds characters that nobody sees, shown here as {'\\u202e'} or U+202E. They can make
+            It contains invisible characters, shown here as {'\\u202e'} or U+202E. They can make
             text read as something else.
           </p>
         </Show>

@@ -190,7 +190,7 @@ test.each([
 test.for([
   ['its title alone when it is called like its template', {}, 'GitHub'],
   ['its name too when it is called differently', { service: 'org/github' }, 'GitHub (org/github)'],
-  ['its name when nobody vouches for a title', { service_title: undefined }, 'github'],
+  ['its name when the title is not verified', { service_title: undefined }, 'github'],
 ] as const)('the card calls a service by %s', ([, differences, words]) => {
   const approval = anApproval({ service_title: 'GitHub', ...differences });
   expect(serviceOf(approval)).toBe(words);

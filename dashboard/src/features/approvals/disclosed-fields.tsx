@@ -75,7 +75,7 @@ export function DisclosedFields(props: { title: string; fields: ApprovalResponse
 }
 
 /**
- * Whether the value stands beside its label on a phone, so that more fields fit on the screen: it is
+ * Whether the value is beside its label on a phone, so that more fields fit on the screen: it is
  * short, or is cut to a few lines.
  */
 function isShort(

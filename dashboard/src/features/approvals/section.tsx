@@ -20,7 +20,7 @@ export function Section(props: {
   );
 }
 
-/** A label and its value. On a phone the value stands below the label, unless both are short. */
+/** A label and its value. On a phone the value is below the label, unless both are short. */
 export function Field(props: {
   label: JSX.Element;
   isShort?: boolean;

@@ -66,7 +66,7 @@ describe('a secret of several parts', () => {
     expect(secretLabel(app)).toBe('Client ID and Client secret');
   });
 
-  test('goes to the host of the tokens too, and is offered by its name only', () => {
+  test('is also sent to the host of the token URL, and is offered only if it has the suggested name', () => {
     const hosts = hostsOfSecret(app, ['api.example.com']);
     expect(hosts).toEqual(['api.example.com', 'id.example.com']);
     const stored = [

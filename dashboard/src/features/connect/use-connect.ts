@@ -157,7 +157,7 @@ export function useConnect(props: FormProps) {
 
   const askedVariables = () =>
     upgrade === undefined ? address().variables : lackingVariables(address(), held);
-  /** Whether the person has anything to give. */
+  /** Whether the form asks for a variable, a secret or an account. */
   const isAsking = () =>
     askedVariables().length > 0 || way().secrets.length > 0 || way().account !== null;
   const newHosts = () => (upgrade === undefined ? [] : newHostsOf(upgrade, hosts()));
@@ -209,7 +209,7 @@ export function useConnect(props: FormProps) {
   };
 
   const connecting = useMutation(() => ({
-    /** Returns null when the person goes to the provider first. */
+    /** Returns null when the browser leaves for the provider, before the service is connected. */
     mutationFn: async (): Promise<ConnectedService | null> => {
       const secrets = await storeSecrets();
       if (leavesPage()) {

@@ -7,7 +7,7 @@ const refusal = (path: string, message: string) =>
   new ApiError('invalid_params', 'Correct it.', { issues: [{ path, message }] });
 const hosts = ['a.example.com', 'https://b'];
 
-test('an error stands at its field, and names the host that is wrong', () => {
+test('an error is shown at its field, and names the wrong host', () => {
   const ofHost = refusal('allowed_hosts.1', 'must be a host');
   expect(errorOfField(ofHost, 'allowed_hosts', hosts)).toBe('https://b must be a host.');
   expect(errorOfField(ofHost, 'name', hosts)).toBeUndefined();

@@ -99,7 +99,7 @@ function CallLine(props: { call: LastCall; titleOf: (service: string) => string 
   );
 }
 
-/** What stands between a caller and a service, which for calls by full URL has no name. */
+/** The word between a caller and a service. A call by full URL has no service name. */
 function separatorOf({ who, service }: LastCall): string {
   if (service === 'http') return who === null ? 'direct HTTP' : ', direct HTTP';
   return who === null || service === null ? '' : ' on ';

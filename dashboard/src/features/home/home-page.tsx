@@ -90,7 +90,7 @@ function HomeOfOwner() {
                     othersCount={othersCount()}
                     none={
                       orgRequests().length > 0
-                        ? 'No call waits for you; what members ask for stands below.'
+                        ? 'No call waits for you; what members ask for is below.'
                         : 'Nothing waits for you. When an agent needs you it appears here and in the tab’s title.'
                     }
                   />
@@ -140,7 +140,7 @@ function HomeOfAuditor() {
   );
 }
 
-/** In one column, `last` stands below the others; in two, below the left one. */
+/** In one column, `last` is below the others; in two, below the left one. */
 function HomeFrame(props: { left: JSX.Element; right: JSX.Element; last?: JSX.Element }) {
   return (
     <main id="content" class="mx-auto max-w-6xl px-3 py-4 sm:px-6 sm:py-6">

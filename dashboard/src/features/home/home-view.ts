@@ -18,8 +18,8 @@ export type WaitingItem =
   | { readonly kind: 'request'; readonly at: string; readonly request: ServiceRequest };
 
 /**
- * What only this person can answer, the riskiest first, then the oldest. What an admin answers for
- * the org stands apart.
+ * The items that only this person can answer, the riskiest first, then the oldest. Items that an
+ * admin answers for the org are listed separately.
  */
 export function waitingItemsOf(
   approvals: readonly ApprovalResponse[],

@@ -8,7 +8,7 @@ import { credentialPathOf, pathOf } from '../services/service-view.ts';
 /** What a person has to put right, and where. */
 export interface Mend {
   readonly id: string;
-  /** The name comes from a person or a provider; `before` and `after` are ours. */
+  /** The name comes from a person or a provider; `before` and `after` are the dashboard's text. */
   readonly name: string;
   readonly before: string;
   readonly after: string;

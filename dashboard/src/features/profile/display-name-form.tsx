@@ -40,7 +40,7 @@ export function DisplayNameForm(props: { profile: Profile }) {
     >
       <TextField
         label="Display name"
-        hint="How others see you, at most 80 characters. Your handle always stands beside it."
+        hint="How others see you, at most 80 characters. Your handle is always shown beside it."
         value={typed()}
         onChange={setTyped}
         maxLength={fieldCharactersMax}

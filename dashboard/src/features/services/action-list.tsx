@@ -15,7 +15,7 @@ import type { ServiceAction, ServiceDetail } from './services.queries.ts';
 import { TryIt } from './try-it.tsx';
 
 const searchFrom = 6;
-/** How many are shown at first, so that what stands below is not far away. */
+/** How many are shown at first, so that the content below stays near. */
 const shownFirst = 8;
 
 /** The actions of a service with their risks and parameters; each can be tried. */
@@ -65,7 +65,7 @@ export function ActionList(props: { service: ServiceDetail }) {
   );
 }
 
-/** The actions that the catalogue entry has and that nobody can call here, with the reason. */
+/** The actions of the catalogue entry that cannot be called in this service, each with the reason. */
 function ActionsOff(props: { service: ServiceDetail }) {
   const off = () => props.service.disabled_actions ?? [];
   return (

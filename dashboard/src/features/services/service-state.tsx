@@ -14,7 +14,7 @@ import { findConnection, mendsOf, partsOf, pathOf } from './service-view.ts';
 
 /** What the service lacks, with the form or the link that mends it. */
 export function WhatIsMissing(props: { service: ConnectedService; mayChange: boolean }) {
-  /** What is mended on this page itself stands there: the missing ones below, changed tools in their own part. */
+  /** Problems that are fixed on this page are shown there: missing credentials below, changed tools in their own part. */
   const otherMends = () => mendsOf(props.service).filter(({ href }) => !href.includes('#'));
   const missing = () => props.service.missing ?? [];
   return (

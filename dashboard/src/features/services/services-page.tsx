@@ -116,7 +116,7 @@ function ServiceRow(props: { service: ConnectedService }) {
     >
       <div class="flex flex-wrap items-center justify-between gap-x-3 gap-y-1">
         <h2 id={titleId} class="min-w-0 font-semibold">
-          {/* The link covers the whole row; the links that mend lie above it. */}
+          {/* The link covers the whole row; the links to the fixes are in front of it. */}
           <A
             href={pathOf(props.service)}
             class="rounded after:absolute after:inset-0 after:rounded-xl"

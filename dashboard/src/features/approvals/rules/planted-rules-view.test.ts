@@ -10,7 +10,7 @@ describe('who may stop what an approval allows', () => {
   const ann = { id: 'ann', role: 'member' as const };
 
   test.each([
-    ['an admin, whoever decided', { id: 'ben', role: 'admin' as const }, 'ann', 'user', true],
+    ['an admin, for any decider', { id: 'ben', role: 'admin' as const }, 'ann', 'user', true],
     ['the user who decided', ann, 'ann', 'user', true],
     ['the user whose agent decided', ann, 'bot', 'agent', true],
     ['the user, after the decision of an admin', ann, 'ben', 'user', false],
