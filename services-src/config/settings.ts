@@ -84,17 +84,17 @@ const isApplicationScheme = (scheme: string) =>
 export const settings = {
   HOST: {
     schema: text.refine(isHost, 'must be a host name or an address').default('127.0.0.1'),
-    doc: 'Address the gateway listens on; for other components the one at which they would reach it, and never do.',
+    doc: 'Address on which the gateway listens. For other components: the address of the gateway, to which they send no outbound call.',
     example: '127.0.0.1',
   },
   PORT: {
     schema: wholeNumber(8080, 65_535),
-    doc: 'Port the gateway listens on; 0 picks a free one.',
+    doc: 'Port on which the gateway listens; 0 = any free port.',
     example: '8080',
   },
   SHUTDOWN_PAUSE_SECONDS: {
     schema: wholeNumber(10, 300),
-    doc: 'How long a gateway (and auth, for OAuth) that was told to stop says so in its health check and goes on serving, so that load balancers notice; 0 with npm start.',
+    doc: 'How long a stopping gateway (and auth, for OAuth) reports that it is not ready but still serves requests, so that load balancers notice; 0 with npm start.',
     example: '10',
   },
   BASE_URL: {
@@ -102,12 +102,12 @@ export const settings = {
       .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
       .transform((url) => url.replace(/\/+$/, ''))
       .optional(),
-    doc: 'What the gateway calls itself in every URL it hands out: scheme, host and port, without a path; by default made from HOST and PORT.',
+    doc: 'Public URL of the gateway, for the links that it gives out: scheme, host and port, without a path; by default made from HOST and PORT.',
     example: 'https://gateway.example.com',
   },
   DATA_DIR: {
     schema: text.default('.data'),
-    doc: 'Embedded Postgres, embedded NATS and key files.',
+    doc: 'Folder of the embedded Postgres, the embedded NATS and the key files.',
     example: '.data',
   },
   DATABASE_URL: {
@@ -119,7 +119,7 @@ export const settings = {
   },
   DATABASE_CONNECTIONS_MAX: {
     schema: wholeNumber(6, 200),
-    doc: 'Postgres connections of one component at most, besides one for its health check.',
+    doc: 'Most Postgres connections of one component, besides one for its health check.',
     example: '6',
   },
   NATS_URL: {
@@ -135,17 +135,17 @@ export const settings = {
       .regex(/^[1-5]$/, 'must be a whole number from 1 to 5')
       .transform(Number)
       .optional(),
-    doc: 'Copies of each stream in a NATS cluster; read at migration only, which otherwise leaves them as they are (1 at first).',
+    doc: 'Copies of each stream in a NATS cluster; read at migration only. If not set, existing streams keep their number, and new ones get 1.',
     example: '3',
   },
   AUDIT_BYTES_MAX: {
     schema: createStreamBytesSchema(2_147_483_648),
-    doc: 'Size of the stream AUDIT, which holds what the audit log has not read yet; when it is full, calls are refused. Read at migration only.',
+    doc: 'Size in bytes of the stream AUDIT, which holds the records that the audit log has not read yet; when it is full, calls are refused. Read at migration only.',
     example: '2147483648',
   },
   EVENTS_BYTES_MAX: {
     schema: createStreamBytesSchema(1_073_741_824),
-    doc: 'Size of the stream EVENTS, which holds what the notifier and policy have not read yet; when it is full, events wait in the outboxes. Read at migration only.',
+    doc: 'Size in bytes of the stream EVENTS, which holds the events that the notifier and policy have not read yet; when it is full, events wait in the outboxes. Read at migration only.',
     example: '1073741824',
   },
   MASTER_KEY: {
@@ -157,41 +157,49 @@ export const settings = {
     example: '(made in DATA_DIR)',
     secret: true,
   },
-  PERMIT_KEY: createSigningKeySetting('Signs permits; policy and executor.'),
-  CARD_KEY: createSigningKeySetting('Proves what an approval shows; executor and gateway.'),
+  PERMIT_KEY: createSigningKeySetting('Signs permits in policy and verifies them in the executor.'),
+  CARD_KEY: createSigningKeySetting(
+    'Signs approval cards in the executor and verifies them in the gateway.',
+  ),
   DECISION_KEY: {
     schema: ed25519Key.transform((value) => new SecretText(value)),
-    doc: 'Signs that somebody allows a call: an Ed25519 private key, base64url of 32 bytes; auth alone.',
+    doc: 'Signs the decision that allows a call: an Ed25519 private key, base64url of 32 bytes; auth only.',
     example: '(made in DATA_DIR)',
     secret: true,
   },
   DECISION_PUBLIC_KEY: {
     schema: ed25519Key,
-    doc: 'What policy and approvals check decisions by: the public half of DECISION_KEY, base64url of 32 bytes.',
+    doc: 'Verifies decisions in policy and approvals: the public half of DECISION_KEY, base64url of 32 bytes.',
     example: '(made from DECISION_KEY)',
     // It is public, and may be given as a file because all other keys are.
     secret: true,
   },
-  GAP_KEY_POLICY: createSigningKeySetting('Proves gaps to policy itself, which alone has it.'),
-  GAP_KEY_APPROVALS: createSigningKeySetting('Proves gaps to approvals; policy and approvals.'),
-  GAP_KEY_EXECUTOR: createSigningKeySetting('Proves gaps to the executor; policy and executor.'),
-  PRINCIPAL_KEY_AUTH: createSigningKeySetting(
-    'Proves principals to auth itself, which alone has it.',
+  GAP_KEY_POLICY: createSigningKeySetting('Signs and verifies gaps in policy; policy only.'),
+  GAP_KEY_APPROVALS: createSigningKeySetting(
+    'Signs gaps in policy and verifies them in approvals.',
   ),
+  GAP_KEY_EXECUTOR: createSigningKeySetting(
+    'Signs gaps in policy and verifies them in the executor.',
+  ),
+  PRINCIPAL_KEY_AUTH: createSigningKeySetting('Signs and verifies principals in auth; auth only.'),
   PRINCIPAL_KEY_REGISTRY: createSigningKeySetting(
-    'Proves principals to the registry; auth and registry.',
+    'Signs principals in auth and verifies them in the registry.',
   ),
-  PRINCIPAL_KEY_POLICY: createSigningKeySetting('Proves principals to policy; auth and policy.'),
+  PRINCIPAL_KEY_POLICY: createSigningKeySetting(
+    'Signs principals in auth and verifies them in policy.',
+  ),
   PRINCIPAL_KEY_EXECUTOR: createSigningKeySetting(
-    'Proves principals to the executor; auth and executor.',
+    'Signs principals in auth and verifies them in the executor.',
   ),
   PRINCIPAL_KEY_APPROVALS: createSigningKeySetting(
-    'Proves principals to approvals; auth and approvals.',
+    'Signs principals in auth and verifies them in approvals.',
   ),
   PRINCIPAL_KEY_NOTIFIER: createSigningKeySetting(
-    'Proves principals to the notifier; auth and notifier.',
+    'Signs principals in auth and verifies them in the notifier.',
   ),
-  PRINCIPAL_KEY_AUDIT: createSigningKeySetting('Proves principals to audit; auth and audit.'),
+  PRINCIPAL_KEY_AUDIT: createSigningKeySetting(
+    'Signs principals in auth and verifies them in audit.',
+  ),
   WEBHOOK_KEY: {
     schema: secretKey,
     doc: 'Webhook signing secrets are derived from it, so that none is stored; notifier only.',
@@ -213,7 +221,7 @@ export const settings = {
   },
   SIGN_IN_LINK: {
     schema: oneOf(['auto', 'always']).default('auto'),
-    doc: 'When a start prints a sign-in link for the first admin: auto = until an admin can sign in without one, always.',
+    doc: 'When a start prints a sign-in link for the first admin: auto = until an admin can sign in without a link; always.',
     example: 'auto',
   },
   OAUTH_APPS: {
@@ -267,147 +275,147 @@ export const settings = {
   },
   RATE_PUBLIC_PER_MINUTE: {
     schema: wholeNumber(600, 10_000_000),
-    doc: 'Requests per address and minute to what needs no credential (OAuth endpoints, pages to sign in and to connect accounts), and requests with credentials that are not valid; 0 = no limit.',
+    doc: 'Requests per address and minute without a credential (OAuth endpoints, pages to sign in and to connect accounts) or with an invalid one; 0 = no limit.',
     example: '600',
   },
   OAUTH_HOST: {
     schema: text.refine(isHost, 'must be a host name or an address').default('127.0.0.1'),
-    doc: 'Address on which auth answers OAuth requests that the gateway forwards; never exposed itself.',
+    doc: 'Address on which auth answers OAuth requests that the gateway forwards. Do not expose it to clients.',
     example: '127.0.0.1',
   },
   OAUTH_PORT: {
     schema: wholeNumber(0, 65_535),
-    doc: 'Port on which auth answers OAuth requests; 0 picks a free one.',
+    doc: 'Port on which auth answers OAuth requests; 0 = any free port.',
     example: '8081',
   },
   OAUTH_URL: {
     schema: z.url({ protocol: /^http$/, error: 'must be an http URL' }).optional(),
-    doc: "Where the gateway forwards OAuth requests: auth's OAUTH_HOST and OAUTH_PORT. Known by itself when all components run in one process.",
+    doc: "URL to which the gateway forwards OAuth requests: auth's OAUTH_HOST and OAUTH_PORT. Not needed when all components run in one process.",
     example: 'http://auth:8081',
   },
   REFRESH_REUSE_GRACE_SECONDS: {
     schema: wholeNumber(10, 60),
-    doc: 'For how long the refresh token before the newest one may be used again, by clients that lose answers or refresh from two processes; 0 = any reuse ends the chain.',
+    doc: 'Seconds for which the previous refresh token may be used again, for clients that lose answers or refresh from two processes; 0 = any reuse ends the grant.',
     example: '10',
   },
   CAP_REQUEST_BODY_BYTES: {
     schema: wholeNumber(1_048_576, 4_000_000),
-    doc: 'Body of a request to the gateway.',
+    doc: 'Most bytes in the body of a request to the gateway.',
     example: '1048576',
   },
   CAP_JSON_DEPTH: {
     schema: wholeNumber(64, 64),
-    doc: 'Levels to which JSON of a request may be nested.',
+    doc: 'Most levels of nested lists and objects in the JSON of a request.',
     example: '64',
   },
   CAP_JSON_VALUES: {
     schema: wholeNumber(50_000, 1_000_000),
-    doc: 'Values in the JSON of a request: items of all lists and members of all objects.',
+    doc: 'Most values in the JSON of a request: items of all lists and members of all objects.',
     example: '50000',
   },
   CAP_JSON_LIST_ITEMS: {
     schema: wholeNumber(20_000, 1_000_000),
-    doc: 'Items of one list in the JSON of a request.',
+    doc: 'Most items of one list in the JSON of a request.',
     example: '20000',
   },
   CAP_JSON_NAMES: {
     schema: wholeNumber(10_000, 1_000_000),
-    doc: 'Names of members in the JSON of a request.',
+    doc: 'Most names of members in the JSON of a request.',
     example: '10000',
   },
   CAP_JSON_NAME_CHARACTERS: {
     schema: wholeNumber(256, 10_000),
-    doc: 'Characters of one name in the JSON of a request.',
+    doc: 'Most characters of one name in the JSON of a request.',
     example: '256',
   },
   CAP_JSON_PATH_CHARACTERS: {
     schema: wholeNumber(2_048, 100_000),
-    doc: 'Characters of the names that lead to one member in the JSON of a request.',
+    doc: 'Most characters in all names on the path to one member in the JSON of a request.',
     example: '2048',
   },
   CAP_SENT_BODY_BYTES: {
     schema: wholeNumber(4_194_304, 67_108_864),
-    doc: 'What a call sends to an upstream: a form can be much longer than the JSON that it is made of.',
+    doc: 'Most bytes in the body that a call sends to an upstream: a form can be much longer than the JSON from which it is made.',
     example: '4194304',
   },
   CAP_QUERY_VALUES: {
     schema: wholeNumber(1_000, 100_000),
-    doc: 'Values in the query of a verb or raw call.',
+    doc: 'Most values in the query of a verb or raw call.',
     example: '1000',
   },
   CAP_RESPONSE_INLINE_BYTES: {
     schema: wholeNumber(524_288, 3_000_000),
-    doc: 'Upstream body that is returned inside the answer.',
+    doc: 'Most bytes of an upstream body that is returned inside the answer.',
     example: '524288',
   },
   CAP_RESPONSE_STORED_BYTES: {
     schema: wholeNumber(268_435_456, 1_073_741_824),
-    doc: 'Upstream body that is kept as a file for an hour.',
+    doc: 'Most bytes of an upstream body that is kept as a file for an hour.',
     example: '268435456',
   },
   CAP_FILES_BYTES: {
     schema: wholeNumber(2_147_483_648, 999_999_999_999),
-    doc: 'All files together, shared out by the SHARE_… settings; the store is made for as much at migration.',
+    doc: 'Most bytes of all files together, shared by the SHARE_… settings. The migration creates the file store with this size.',
     example: '2147483648',
   },
   APPROVALS_OPEN_PER_REQUESTER: {
     schema: wholeNumber(20, 10_000),
-    doc: 'Open approvals of one identity.',
+    doc: 'Most open approvals of one identity.',
     example: '20',
   },
   APPROVALS_OPEN_PER_SUBTREE: {
     schema: wholeNumber(50, 100_000),
-    doc: "Open approvals of an agent's subtree.",
+    doc: "Most open approvals of an agent's subtree.",
     example: '50',
   },
   REQUESTS_PER_HOUR: {
     schema: wholeNumber(2_000, 10_000_000),
-    doc: 'Requests for accounts and secrets within an hour in one org: a quarter of them by one user with all its agents, half of that by one identity; 0 = no limit.',
+    doc: 'Most requests to people within an hour in one org. One user with all its agents gets a quarter, and one identity half of that; 0 = no limit.',
     example: '2000',
   },
   AUDIT_BYTES_PER_MINUTE: {
     schema: wholeNumber(67_108_864, 10_000_000_000),
-    doc: 'What the calls of one executor, and those that one gateway denies, write into the audit log within a minute, shared out by the SHARE_… settings; 0 = no limit.',
+    doc: 'Most bytes that the calls of one executor, or the refusals of one gateway, write into the audit log within a minute, shared by the SHARE_… settings; 0 = no limit.',
     example: '67108864',
   },
   APPROVALS_RAISED_PER_HOUR: {
     schema: wholeNumber(2_000, 10_000_000),
-    doc: 'Approvals raised within an hour in one org, cancelled ones counted: a quarter of them by one user, half of that by one agent with its subagents; 0 = no limit.',
+    doc: 'Most approvals raised within an hour in one org, including cancelled ones. One user gets a quarter, and one agent with its subagents half of that; 0 = no limit.',
     example: '2000',
   },
   EXECUTOR_IN_FLIGHT_MAX: {
     schema: wholeNumber(256, 10_000),
-    doc: 'Calls that one executor has under way at most; shared out by the SHARE_… settings.',
+    doc: 'Most calls in flight at one executor, shared by the SHARE_… settings.',
     example: '256',
   },
   SHARE_ORG_PERCENT: {
     schema: createPercentSchema(80),
-    doc: 'Part of what is shared out that one org may hold when no other org holds anything; 100 = all of it.',
+    doc: 'Percentage of a shared resource that one org may hold while no other org holds any of it; 100 = no limit.',
     example: '80',
   },
   SHARE_USER_PERCENT: {
     schema: createPercentSchema(80),
-    doc: "Part of its org's share that one user with all its agents may hold when no other user holds anything; 100 = all of it.",
+    doc: "Percentage of the org's share that one user with all its agents may hold while no other user holds any of it; 100 = no limit.",
     example: '80',
   },
   SHARE_IDENTITY_PERCENT: {
     schema: createPercentSchema(80),
-    doc: "Part of its user's share that one identity may hold when no other identity holds anything; 100 = all of it.",
+    doc: "Percentage of the user's share that one identity may hold while no other identity holds any of it; 100 = no limit.",
     example: '80',
   },
   GATEWAY_IN_FLIGHT_MAX: {
     schema: wholeNumber(2_048, 100_000),
-    doc: 'Requests that one gateway has under way at most, those that hang or wait included; shared out by the SHARE_… settings.',
+    doc: 'Most requests in flight at one gateway, including those that hang or wait, shared by the SHARE_… settings.',
     example: '2048',
   },
   GATEWAY_STREAMS_MAX: {
     schema: wholeNumber(5_000, 100_000),
-    doc: 'Event streams (GET /v1/events, GET /mcp) that one gateway has open at most; shared out by the SHARE_… settings.',
+    doc: 'Most open event streams (GET /v1/events, GET /mcp) at one gateway, shared by the SHARE_… settings.',
     example: '5000',
   },
   CONNECTIONS_PER_ADDRESS_MAX: {
     schema: wholeNumber(2_000, 100_000),
-    doc: 'Connections that one address, or one /64 of IPv6, has open to one gateway at most, trusted proxies excepted; 0 = no limit.',
+    doc: 'Most open connections from one address, or one /64 of IPv6, to one gateway, except from trusted proxies; 0 = no limit.',
     example: '2000',
   },
   MCP_ORIGINS: {
@@ -418,7 +426,7 @@ export const settings = {
       .refine((origins) => origins.every((each) => URL.parse(each)?.origin === each), {
         error: 'must be a comma list of origins (https://app.example.com)',
       }),
-    doc: 'Comma list of origins whose pages may use /mcp, with a bearer token; cookies never count there.',
+    doc: 'Comma-separated origins whose pages may use /mcp with a bearer token; /mcp accepts no cookies.',
     example: 'https://inspector.example.com',
   },
   OAUTH_REDIRECT_SCHEMES: {
@@ -429,33 +437,33 @@ export const settings = {
       .refine((schemes) => [...schemes].every(isApplicationScheme), {
         error: 'must be a comma list of schemes of applications in lower case (my-editor)',
       }),
-    doc: 'Comma list of further schemes that redirect URIs of OAuth clients may have, such as that of an editor.',
+    doc: 'Comma-separated further schemes that redirect URIs of OAuth clients may have, such as that of an editor.',
     example: 'my-editor',
   },
   TRUSTED_PROXIES: {
     schema: z.string().default(''),
-    doc: 'Comma list of CIDRs whose forwarding headers count for addresses, and for the host that a request names.',
+    doc: 'Comma-separated CIDRs of proxies whose forwarding headers are trusted for the address and the host of a request.',
     example: '10.0.0.0/8',
   },
   EGRESS_ALLOW: {
     schema: z.string().default(''),
-    doc: 'Comma list of host:port, CIDR or CIDR:port that may be reached although private, and by plain http. A host:port opens that spelling alone (127.0.0.1:4010, not localhost:4010), a network goes by address. Metadata addresses never.',
+    doc: 'Comma-separated host:port, CIDR or CIDR:port to which calls are allowed although the address is private, and also by plain http. A host:port opens only that spelling (127.0.0.1:4010, not localhost:4010); a network is matched by address. Metadata addresses are never allowed.',
     example: '127.0.0.1:4010',
   },
   EGRESS_PROXY: {
     schema: z.url({ protocol: /^https?$/, error: 'must be an http or https URL' }).optional(),
-    doc: 'Forward proxy for outbound calls (CONNECT to the vetted address); may hold a user and a password.',
+    doc: 'Forward proxy for outbound calls (CONNECT to the checked address); may contain a user and a password.',
     example: 'http://proxy.internal:3128',
     secret: true,
   },
   EGRESS_PROXY_RESOLVES: {
     schema: oneOf(['on', 'off']).default('off'),
-    doc: 'on = EGRESS_PROXY gets the host name of a call and looks it up itself, and must refuse private addresses.',
+    doc: 'on = EGRESS_PROXY gets the host name of a call, looks it up itself, and must refuse private addresses.',
     example: 'on',
   },
   EGRESS_TRACE_CONTEXT: {
     schema: oneOf(['on', 'off']).default('off'),
-    doc: 'on = calls to services carry the header traceparent of their trace, by which a service can continue it.',
+    doc: 'on = calls to services carry the header traceparent, with which a service can continue the trace.',
     example: 'on',
   },
   EGRESS_CA_FILE: {
@@ -465,7 +473,7 @@ export const settings = {
   },
   TEMPLATES_DIR: {
     schema: text.default('service-templates'),
-    doc: 'Folder of the built-in registry.',
+    doc: 'Folder of the built-in templates.',
     example: 'service-templates',
   },
   SAMPLE_SERVICE: {
@@ -499,7 +507,7 @@ export const settings = {
       .regex(/^(0(\.\d+)?|1(\.0+)?)$/, 'must be a number from 0 to 1')
       .transform(Number)
       .default(0.05),
-    doc: 'Share of calls that are traced.',
+    doc: 'Fraction of calls that are traced.',
     example: '0.05',
   },
   OTEL_METRICS_EXPORTER: {
@@ -515,12 +523,12 @@ export const settings = {
       .pipe(z.array(z.enum(['otlp', 'prometheus', 'none'])))
       .refine((names) => names.length === 1 || !names.includes('none'), 'none stands alone')
       .transform((names) => names.filter((name) => name !== 'none')),
-    doc: 'Comma list of where metrics go: otlp = to OTEL_EXPORTER_OTLP_ENDPOINT, prometheus = /metrics at HEALTH_PORT; none = no metrics.',
+    doc: 'Comma-separated metrics exporters: otlp = to OTEL_EXPORTER_OTLP_ENDPOINT, prometheus = /metrics at HEALTH_PORT; none = no metrics.',
     example: 'otlp,prometheus',
   },
   OTEL_RESOURCE_ATTRIBUTES: {
     schema: resourceAttributesText.optional(),
-    doc: 'Comma list of attributes of all telemetry of the process, each as name=value; they replace those that it gives itself.',
+    doc: 'Comma-separated attributes of all telemetry of the process, each as name=value; they override its own attributes.',
     example: 'deployment.environment.name=staging,service.namespace=gateway',
   },
   HEALTH_PORT: {
