@@ -124,7 +124,7 @@ connections that ended without an answer (*reset*). *Back*: from the end of the 
 non-read that began afterwards were both answered; *not*: until the measurement ended, all four callers
 of non-reads waited for calls that the fault had interrupted. *Records*: answered calls, of both kinds, without
 exactly one outcome in the audit log. *Twice*: non-reads that reached the upstream more than once.
-*Before*: reads of eight callers, before [ADR 73](adr/0073-what-a-dead-replica-costs.md).
+*Before*: reads of eight callers, before [ADR 73](adr/0073-requests-to-a-dead-replica.md).
 
 | Fault | Calls | Called | Failed | p99 | Longest | Back | Records | Twice | Before |
 |---|---|---|---|---|---|---|---|---|---|
