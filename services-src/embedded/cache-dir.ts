@@ -1,6 +1,21 @@
-import { chmod, lstat, mkdir } from 'node:fs/promises';
+import { chmod, copyFile, lstat, mkdir, rename } from 'node:fs/promises';
+import { join } from 'node:path';
 
 import { EmbeddedError } from './embedded-error.ts';
+
+/** The variables of a process. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Opens the folder in which downloaded programs are kept between runs. */
+export function openProgramCache(environment: Environment): Promise<string> {
+  const { XDG_CACHE_HOME: cacheHome, HOME: home } = environment;
+  const candidates = [
+    ...(cacheHome ? [join(cacheHome, 'agent-action-gateway')] : []),
+    ...(home ? [join(home, '.cache/agent-action-gateway')] : []),
+    `/var/tmp/agent-action-gateway-${process.geteuid?.()}`,
+  ];
+  return openCacheDir(candidates, { mode: 0o700 });
+}
 
 /**
  * Finds the first of the candidates that is a safe folder for programs that this process will run.
@@ -22,4 +37,15 @@ export async function openCacheDir(
     }
   }
   throw new EmbeddedError(`No folder for programs could be made: tried ${candidates.join(', ')}.`);
+}
+
+/**
+ * Moves the program to its final name in one step, because this process may be killed at any
+ * moment.
+ */
+export async function placeProgram(from: string, to: string): Promise<void> {
+  const partial = `${to}.partial`;
+  await copyFile(from, partial);
+  await chmod(partial, 0o755);
+  await rename(partial, to);
 }

@@ -1,19 +1,11 @@
-import {
-  chmod,
-  copyFile,
-  mkdir,
-  mkdtemp,
-  readFile,
-  readdir,
-  rename,
-  rm,
-  writeFile,
-} from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, readFile, readdir, writeFile } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 
 import { isNatsNewEnough, oldestNatsVersion } from '../bus/nats-version.ts';
-import { openCacheDir } from './cache-dir.ts';
+import { downloadTimeoutMs, openApt } from './apt.ts';
+import type { Apt } from './apt.ts';
+import { openProgramCache, placeProgram } from './cache-dir.ts';
+import type { Environment } from './cache-dir.ts';
 import { lockDataDir } from './data-dir-lock.ts';
 import { EmbeddedError } from './embedded-error.ts';
 import { runProgram } from './run-program.ts';
@@ -24,7 +16,7 @@ export interface NatsSearch {
    * The environment variables: PATH, HOME and XDG_CACHE_HOME are read; apt gets all of them, for
    * its proxy settings.
    */
-  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly environment: Environment;
   readonly logger: EmbeddedLogger;
   /** The folders in which Debian installs the program; an ordinary user's PATH lacks them. */
   readonly systemDirs?: readonly string[];
@@ -34,7 +26,6 @@ export interface NatsSearch {
 const firstSuitableDebian = { version: 13, codename: 'trixie' };
 const debianKeyring = '/usr/share/keyrings/debian-archive-keyring.gpg';
 const versionTimeoutMs = 10_000;
-const downloadTimeoutMs = 120_000;
 const problemCharactersMax = 400;
 
 /**
@@ -49,7 +40,7 @@ export async function findNatsServer(search: NatsSearch): Promise<string> {
     if (await isUsable(join(dir, 'nats-server'))) return join(dir, 'nats-server');
   }
 
-  const cacheDir = await openCacheDir(cacheCandidates(environment), { mode: 0o700 });
+  const cacheDir = await openProgramCache(environment);
   const cachedProgram = join(cacheDir, `nats-server-${process.arch}`);
   // Only one process downloads at a time, because another start may be downloading into this cache.
   await using _lock = await lockDataDir(cacheDir, { waitMs: 3 * downloadTimeoutMs });
@@ -65,15 +56,6 @@ export async function findNatsServer(search: NatsSearch): Promise<string> {
   );
 }
 
-function cacheCandidates(environment: NatsSearch['environment']): string[] {
-  const { XDG_CACHE_HOME: cacheHome, HOME: home } = environment;
-  return [
-    ...(cacheHome ? [join(cacheHome, 'agent-action-gateway')] : []),
-    ...(home ? [join(home, '.cache/agent-action-gateway')] : []),
-    `/var/tmp/agent-action-gateway-${process.geteuid?.()}`,
-  ];
-}
-
 async function isUsable(command: string): Promise<boolean> {
   const timeoutMs = versionTimeoutMs;
   const outcome = await runProgram({ command, args: ['--version'], env: {}, timeoutMs });
@@ -85,50 +67,26 @@ async function fetchPackage(
   target: string,
   { environment, logger }: NatsSearch,
 ): Promise<string | undefined> {
-  const workFolder = await mkdtemp(join(tmpdir(), 'action-gateway-'));
-  try {
-    // apt does not make these folders itself, and without root it may not use the system's folders.
-    await mkdir(join(workFolder, 'lists/partial'), { recursive: true });
-    await mkdir(join(workFolder, 'cache/archives/partial'), { recursive: true });
-    const run = (command: string, ...args: string[]) =>
-      runProgram({
-        command,
-        args,
-        cwd: workFolder,
-        env: Object.fromEntries(
-          Object.entries(environment).filter((entry): entry is [string, string] => !!entry[1]),
-        ),
-        timeoutMs: downloadTimeoutMs,
-      });
-    const options = [
-      `Dir::State::Lists=${workFolder}/lists`,
-      `Dir::Cache=${workFolder}/cache`,
-      'Debug::NoLocking=1',
-      'APT::Sandbox::User=root', // Run as root, apt would otherwise switch to a user that may not enter this folder.
-    ].flatMap((option) => ['-o', option]);
+  await using apt = await openApt(environment);
+  logger.info({ to: target }, 'fetching nats-server from the distribution');
+  const uriListOutcome = await apt.get('--print-uris', 'update');
+  if (!uriListOutcome.ok) return uriListOutcome.problem.slice(-problemCharactersMax);
+  const mirror = findNewerDebianMirror(
+    await readFile('/etc/os-release', 'utf8').catch(() => ''),
+    uriListOutcome.output,
+  );
+  if (mirror !== undefined) await useSource(apt, mirror);
 
-    logger.info({ to: target }, 'fetching nats-server from the distribution');
-    const uriListOutcome = await run('apt-get', ...options, '--print-uris', 'update');
-    if (!uriListOutcome.ok) return uriListOutcome.problem.slice(-problemCharactersMax);
-    const mirror = findNewerDebianMirror(
-      await readFile('/etc/os-release', 'utf8').catch(() => ''),
-      uriListOutcome.output,
-    );
-    if (mirror !== undefined) options.push(...(await writeSources(workFolder, mirror)));
+  const updateOutcome = await apt.get('--quiet', 'update');
+  if (!updateOutcome.ok) return updateOutcome.problem.slice(-problemCharactersMax);
+  const downloadOutcome = await apt.get('--quiet', 'download', 'nats-server');
+  if (!downloadOutcome.ok) return downloadOutcome.problem.slice(-problemCharactersMax);
+  const archive = (await readdir(apt.folder)).find((name) => name.endsWith('.deb')) ?? '';
+  const unpackOutcome = await apt.run('dpkg', '-x', archive, 'unpacked');
+  if (!unpackOutcome.ok) return unpackOutcome.problem.slice(-problemCharactersMax);
 
-    const updateOutcome = await run('apt-get', ...options, '--quiet', 'update');
-    if (!updateOutcome.ok) return updateOutcome.problem.slice(-problemCharactersMax);
-    const downloadOutcome = await run('apt-get', ...options, '--quiet', 'download', 'nats-server');
-    if (!downloadOutcome.ok) return downloadOutcome.problem.slice(-problemCharactersMax);
-    const archive = (await readdir(workFolder)).find((name) => name.endsWith('.deb')) ?? '';
-    const unpackOutcome = await run('dpkg', '-x', archive, 'unpacked');
-    if (!unpackOutcome.ok) return unpackOutcome.problem.slice(-problemCharactersMax);
-
-    await placeProgram(join(workFolder, 'unpacked/usr/sbin/nats-server'), target);
-    return undefined;
-  } finally {
-    await rm(workFolder, { recursive: true, force: true });
-  }
+  await placeProgram(join(apt.folder, 'unpacked/usr/sbin/nats-server'), target);
+  return undefined;
 }
 
 /**
@@ -149,12 +107,9 @@ export function findNewerDebianMirror(osRelease: string, updateUris: string): st
   return new RegExp(`^'(\\S+?)dists/(?:${suites})/InRelease'`, 'm').exec(updateUris)?.[1];
 }
 
-/**
- * Writes an apt source for this one download; returns the options that make apt read no other
- * source.
- */
-async function writeSources(workFolderPath: string, mirror: string): Promise<string[]> {
-  await mkdir(join(workFolderPath, 'sources'));
+/** Makes apt read only one source: the newer Debian of this mirror. */
+async function useSource(apt: Apt, mirror: string): Promise<void> {
+  await mkdir(join(apt.folder, 'sources'));
   const sourceLines = [
     'Types: deb',
     `URIs: ${mirror}`,
@@ -162,21 +117,10 @@ async function writeSources(workFolderPath: string, mirror: string): Promise<str
     'Components: main',
     `Signed-By: ${debianKeyring}`,
   ];
-  await writeFile(join(workFolderPath, 'sources/newer.sources'), `${sourceLines.join('\n')}\n`);
-  return [
+  await writeFile(join(apt.folder, 'sources/newer.sources'), `${sourceLines.join('\n')}\n`);
+  apt.set(
     'Dir::Etc::SourceList=/dev/null',
-    `Dir::Etc::SourceParts=${workFolderPath}/sources`,
+    `Dir::Etc::SourceParts=${apt.folder}/sources`,
     'APT::Default-Release=', // A default release in the machine's configuration would name one that this source does not have.
-  ].flatMap((option) => ['-o', option]);
-}
-
-/**
- * Moves the program to its final name in one step, because this process may be killed at any
- * moment.
- */
-async function placeProgram(from: string, to: string): Promise<void> {
-  const partial = `${to}.partial`;
-  await copyFile(from, partial);
-  await chmod(partial, 0o755);
-  await rename(partial, to);
+  );
 }
