@@ -7,6 +7,8 @@ export type MachinePart =
   | 'chromium'
   | 'promtool'
   | 'haproxy'
+  | 'helm'
+  | 'kubeconform'
   | 'root'
   | 'a terminal';
 
@@ -42,6 +44,8 @@ const reasonChecks: Record<MachinePart, () => string> = {
   root: () => (process.geteuid?.() === 0 ? '' : 'these tests run as an ordinary user'),
   promtool: () => findProgramProblem('promtool', '--version'),
   haproxy: () => findProgramProblem('haproxy', '-v'),
+  helm: () => findProgramProblem('helm', 'version'),
+  kubeconform: () => findProgramProblem('kubeconform', '-v'),
   chromium: () => {
     const chromiumPaths = [
       process.env['CHROMIUM_PATH'] ?? '',
