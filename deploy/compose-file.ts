@@ -22,6 +22,29 @@ export interface ComposeService {
   readonly stop_grace_period?: string;
   readonly healthcheck?: { readonly disable?: boolean; readonly test?: readonly string[] };
   readonly ports?: readonly string[];
+  readonly env_file?: readonly string[];
+  readonly shm_size?: string;
+  readonly 'x-helm'?: HelmKeys;
+}
+
+/** What the chart for Kubernetes needs and compose has no key for (`chart-model.ts`). */
+interface HelmKeys {
+  readonly replicas?: number;
+  readonly requests?: { readonly cpu: string; readonly memory: string };
+  /**
+   * A Service leads to the port in the variable `at`. Only `callers` may connect to it; everybody
+   * when they are left out.
+   */
+  readonly listens?: {
+    readonly name: string;
+    readonly at: string;
+    readonly callers?: readonly string[];
+  };
+  /** The label `pool` of the metric `aag.slots.used` by which replicas can be added. */
+  readonly slots?: string;
+  /** The port of a server, and the size of the disk for its data. */
+  readonly port?: number;
+  readonly storage?: string;
 }
 
 export interface ComposeFile {

@@ -1,14 +1,16 @@
 import { randomBytes } from 'node:crypto';
 
 import { describe, expect, test } from 'vitest';
+import { parseAllDocuments } from 'yaml';
 
 import { components } from '#contracts/vocabulary';
 import { publicKeyOf } from '#signing';
+import { readChartModel } from './chart-model.ts';
 import { readComposeFile } from './compose-file.ts';
-import { makeComposeSecrets, parseEnvFile } from './compose-secrets.ts';
+import { makeComposeSecrets, parseEnvFile, renderKubernetesSecrets } from './compose-secrets.ts';
 
 const make = (existing?: Record<string, string>) =>
-  makeComposeSecrets(components, () => randomBytes(32), existing);
+  makeComposeSecrets(components, () => randomBytes(32), { existing: existing ?? {} });
 
 describe('the secrets of docker-compose.yml', () => {
   test('are exactly the secrets that the script makes, each in its own file', () => {
@@ -52,6 +54,66 @@ describe('the secrets of docker-compose.yml', () => {
     expect(new Set(passwords).size).toBe(passwords.length);
     expect(new URL(secrets['PROVISION_NATS_URL'] ?? '').password).toBe(
       secrets['NATS_PASSWORD_PROVISION'],
+    );
+  });
+});
+
+describe('the Secrets of Kubernetes', () => {
+  const { components: chartComponents, migrate } = readChartModel();
+  const owners = [...chartComponents, migrate];
+  const readSecrets = (text: string) =>
+    parseAllDocuments(text, { version: '1.1' }).map((each) => each.toJS());
+
+  test('hold for each component only the keys that it reads, as compose has them', () => {
+    const secrets = make();
+    const manifests = readSecrets(renderKubernetesSecrets(secrets, owners));
+
+    expect(manifests.map(({ metadata }) => metadata.name)).toEqual(
+      owners.map(({ name }) => `agent-action-gateway-${name}`),
+    );
+    const { services } = readComposeFile();
+    for (const { metadata, stringData } of manifests) {
+      const service = services[metadata.name.slice('agent-action-gateway-'.length)];
+      expect(Object.keys(stringData).toSorted()).toEqual(service?.secrets?.toSorted());
+      for (const [key, value] of Object.entries(stringData)) expect(value).toBe(secrets[key]);
+    }
+  });
+
+  test('hold texts, whatever YAML would read in them', () => {
+    const secrets = { ...make(), EGRESS_CA: 'CANARY-a\nb', MASTER_KEY: '0123', CARD_KEY: 'off' };
+    const manifests = readSecrets(renderKubernetesSecrets(secrets, owners));
+
+    const executor = manifests.find(({ metadata }) => metadata.name.endsWith('-executor'));
+    expect(executor.stringData).toMatchObject({
+      EGRESS_CA: 'CANARY-a\nb',
+      MASTER_KEY: '0123',
+      CARD_KEY: 'off',
+      EGRESS_PROXY: '',
+    });
+  });
+
+  test('lead to the servers that are named', () => {
+    const secrets = makeComposeSecrets(components, () => randomBytes(32), {
+      postgres: 'db.example.com:6432/actions',
+      nats: 'nats.bus:4222',
+    });
+
+    expect(new URL(secrets['AUTH_DATABASE_URL'] ?? '')).toMatchObject({
+      host: 'db.example.com:6432',
+      pathname: '/actions',
+    });
+    expect(new URL(secrets['AUTH_NATS_URL'] ?? '').host).toBe('nats.bus:4222');
+  });
+
+  test.for([
+    { postgres: 'db.example.com' },
+    { postgres: 'postgres://db.example.com:5432/gateway' },
+    { postgres: 'db:5432/gateway x' },
+    { nats: 'nats' },
+    { nats: 'nats://nats:4222' },
+  ])('are not made for %j', (place) => {
+    expect(() => makeComposeSecrets(components, () => randomBytes(32), place)).toThrow(
+      /must be host:port/,
     );
   });
 });

@@ -1,20 +1,42 @@
-import { keyNames } from '#config';
+import { stringify } from 'yaml';
+
+import { ConfigError, keyNames } from '#config';
 import { publicKeyOf } from '#signing';
 import { natsPasswordVariable } from './generated.ts';
 
 /** What `docker-compose.yml` calls the file of a secret in `secrets/`, and its content. */
 export type ComposeSecrets = Readonly<Record<string, string>>;
 
+export interface ExistingInstallation {
+  /** The secrets that the installation has already. */
+  readonly existing?: ComposeSecrets;
+  /** Where new URLs lead: `host:port/database` of Postgres, and `host:port` of NATS. */
+  readonly postgres?: string | undefined;
+  readonly nats?: string | undefined;
+}
+
 /**
  * Every secret of docker-compose.yml: keys, passwords, the URLs of Postgres and NATS with these
  * passwords, and what is optional (empty, which is as good as not set). What the installation has
- * already stays as it is; the rest is new.
+ * already stays as it is; the rest is new. Throws a `ConfigError` for a place that no URL can hold.
  */
 export function makeComposeSecrets(
   components: readonly string[],
   random: () => Buffer,
-  existing: ComposeSecrets = {},
+  {
+    existing = {},
+    postgres = 'postgres:5432/gateway',
+    nats = 'nats:4222',
+  }: ExistingInstallation = {},
 ): ComposeSecrets {
+  if (!/^[^\s/@]+:\d{1,5}\/[^\s/@]+$/.test(postgres)) {
+    throw new ConfigError(
+      `"${postgres}" must be host:port/database, such as db.example.com:5432/gateway.`,
+    );
+  }
+  if (!/^[^\s/@]+:\d{1,5}$/.test(nats)) {
+    throw new ConfigError(`"${nats}" must be host:port, such as nats.example.com:4222.`);
+  }
   const keep = (name: string, make: () => string) => existing[name] ?? make();
   // A random password. It begins with a letter, because nats.conf would read an unquoted value that
   // begins with a digit as a number.
@@ -22,7 +44,7 @@ export function makeComposeSecrets(
   const keys = keyNames.map((name) => [name, keep(name, () => random().toString('base64url'))]);
   const { DECISION_KEY = '' } = Object.fromEntries(keys) as Record<string, string>;
   const databaseUrl = (user: string, password: string) =>
-    `postgres://${user}:${password}@postgres:5432/gateway`;
+    `postgres://${user}:${password}@${postgres}`;
   const ownerPassword = keep('POSTGRES_PASSWORD', makePassword);
   const natsSecrets = [...components, 'provision'].flatMap((user) => {
     const variable = natsPasswordVariable(user);
@@ -30,7 +52,7 @@ export function makeComposeSecrets(
     const url = `${user.toUpperCase()}_NATS_URL`;
     return [
       [variable, password],
-      [url, keep(url, () => `nats://${user}:${password}@nats:4222`)],
+      [url, keep(url, () => `nats://${user}:${password}@${nats}`)],
     ];
   });
   const databaseSecrets = components
@@ -51,8 +73,41 @@ export function makeComposeSecrets(
   ]);
 }
 
-/** `EGRESS_CA` is the file that the setting `EGRESS_CA_FILE` names. */
-const optionalSecrets = ['SIGN_IN_PROVIDERS', 'EGRESS_PROXY', 'EGRESS_CA'];
+/** Secrets that may be empty. `EGRESS_CA` is the file that the setting `EGRESS_CA_FILE` names. */
+export const optionalSecrets = ['SIGN_IN_PROVIDERS', 'EGRESS_PROXY', 'EGRESS_CA'];
+
+/** What the names of the Secrets begin with: `secrets.prefix` of the chart. */
+export const kubernetesSecretPrefix = 'agent-action-gateway';
+
+/**
+ * Writes a Secret of Kubernetes for each owner, with only the keys that the owner reads. Throws for
+ * a key that `secrets` lacks.
+ */
+export function renderKubernetesSecrets(
+  secrets: ComposeSecrets,
+  owners: readonly { readonly name: string; readonly secrets: readonly string[] }[],
+): string {
+  const manifests = owners.map(({ name, secrets: keys }) => {
+    const stringData = Object.fromEntries(
+      keys.map((key) => {
+        const value = secrets[key];
+        if (value === undefined) throw new Error(`${key} of ${name} was not made.`);
+        return [key, value];
+      }),
+    );
+    const metadata = { name: `${kubernetesSecretPrefix}-${name}` };
+    return { apiVersion: 'v1', kind: 'Secret', metadata, type: 'Opaque', stringData };
+  });
+  return manifests
+    .map((each) => `---\n${stringify(each, { lineWidth: 0, ...kubernetesYaml })}`)
+    .join('');
+}
+
+/** Kubernetes and Helm read YAML 1.1, in which a plain `off` is a boolean. */
+export const kubernetesYaml = {
+  defaultStringType: 'QUOTE_DOUBLE',
+  defaultKeyType: 'PLAIN',
+} as const;
 
 /** The values of a `.env` file by name. */
 export function parseEnvFile(text: string): Record<string, string> {

@@ -5,35 +5,19 @@ import { describe, expect, test } from 'vitest';
 import { settings } from '#config';
 import type { Setting } from '#config';
 import { components } from '#contracts/vocabulary';
-import type { Component } from '#contracts/vocabulary';
 import { processSettings } from '#process';
-import { approvalsConfig } from '../approvals/config.ts';
-import { auditConfig } from '../audit/config.ts';
-import { authConfig } from '../auth/config.ts';
 import { provisionConfig } from '../check-settings.ts';
-import { executorConfig } from '../executor/config.ts';
-import { gatewayConfig } from '../gateway/config.ts';
-import { notifierConfig } from '../notifier/config.ts';
-import { policyConfig } from '../policy/config.ts';
-import { registryConfig } from '../registry/config.ts';
 import { schemaOwners } from '../provision.ts';
 import { oldestNatsVersion } from '../services-src/bus/nats-version.ts';
+import { componentConfigs } from './component-configs.testing.ts';
 import { interpolate, readComposeFile } from './compose-file.ts';
 import type { ComposeService } from './compose-file.ts';
 
-const configs: Record<Component, { readonly names: readonly string[] }> = {
-  gateway: gatewayConfig,
-  auth: authConfig,
-  registry: registryConfig,
-  policy: policyConfig,
-  executor: executorConfig,
-  approvals: approvalsConfig,
-  notifier: notifierConfig,
-  audit: auditConfig,
-};
 const services: Readonly<Record<string, ComposeService>> = readComposeFile().services;
 const readers = [
-  ...components.map((name) => [name, [...configs[name].names, ...processSettings]] as const),
+  ...components.map(
+    (name) => [name, [...componentConfigs[name].names, ...processSettings]] as const,
+  ),
   ['migrate', [...provisionConfig.names, ...schemaOwners.map(databaseUrlOf)]] as const,
 ];
 /** Settings that compose gives in another way, or not at all. */

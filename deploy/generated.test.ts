@@ -10,6 +10,7 @@ import { metricDefinitions } from '../services-src/telemetry/metric-definitions.
 import type { MetricName } from '../services-src/telemetry/metric-definitions.ts';
 import { alertDefinitions } from './alert-definitions.ts';
 import { renderCatalogue } from './catalogue.ts';
+import { renderChart, renderNatsChartValues } from './chart.ts';
 import { renderEnvExample, renderNatsConf } from './generated.ts';
 import {
   renderAlertRules,
@@ -29,6 +30,11 @@ describe('generated files', () => {
     ['deploy/monitoring/alerts.yml', renderAlertRules],
     ['deploy/monitoring/dashboard.json', renderDashboard],
     ['deploy/monitoring/prometheus.yml', renderPrometheusConfig],
+    ['deploy/nats-chart-values.yaml', renderNatsChartValues],
+    ...[...renderChart()].map(([path, text]): [string, () => string] => [
+      `deploy/helm/${path}`,
+      () => text,
+    ]),
   ])('%s is up to date (npm run generate)', async ([path, render]) => {
     expect(await read(path)).toBe(render());
   });

@@ -1,20 +1,34 @@
 /**
- * `npm run secrets`: makes the folder `secrets/` for docker compose, with one file for each key,
+ * `npm run secrets [-- --kubernetes] [--postgres HOST:PORT/DATABASE] [--nats HOST:PORT]`: makes the folder `secrets/` for docker compose, with one file for each key,
  * password and URL that holds a password. Files that exist stay as they are: without its old key,
  * the vault could not be read. What an earlier version of compose kept in `.env` is taken from there.
+ *
+ * With `--kubernetes` it also prints a Secret for each component of the chart, made from the files.
+ * New URLs lead to the servers of compose unless the other options say where Postgres and NATS are.
  */
 import { randomBytes } from 'node:crypto';
 import { chmod, mkdir, readFile, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { parseArgs } from 'node:util';
 
 import { components } from '#contracts/vocabulary';
-import { makeComposeSecrets, parseEnvFile } from './compose-secrets.ts';
+import { readChartModel } from './chart-model.ts';
+import { makeComposeSecrets, parseEnvFile, renderKubernetesSecrets } from './compose-secrets.ts';
 
 const folder = 'secrets';
 /** The variables of the executor for apps at OAuth providers, which `docker-compose.yml` reads. */
 const appsFile = 'oauth-apps.env';
 
 try {
+  const { values: options } = parseArgs({
+    options: {
+      kubernetes: { type: 'boolean', default: false },
+      postgres: { type: 'string' },
+      nats: { type: 'string' },
+    },
+  });
+  // What is printed for people must not get into what kubectl reads.
+  const messages = options.kubernetes ? process.stderr : process.stdout;
   // Containers read single files as other users than the owner; nobody else can enter the folder.
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const appSecrets = join(folder, 'oauth-apps');
@@ -28,8 +42,9 @@ try {
   );
   const envValues = parseEnvFile(await readEnvFile());
   const secrets = makeComposeSecrets(components, () => randomBytes(32), {
-    ...envValues,
-    ...Object.fromEntries(fileValues),
+    existing: { ...envValues, ...Object.fromEntries(fileValues) },
+    postgres: options.postgres,
+    nats: options.nats,
   });
   const missingFiles = Object.entries({ ...secrets, [appsFile]: '' }).filter(
     ([name]) => !fileNames.includes(name),
@@ -39,21 +54,32 @@ try {
     await writeFile(path, value === '' ? '' : `${value}\n`, { flag: 'wx' });
     await chmod(path, 0o644);
   }
-  process.stdout.write(
+  messages.write(
     missingFiles.length === 0
       ? 'secrets/ is complete; it is left as it is.\n'
       : `Wrote ${missingFiles.length} files to secrets/: keep them, and keep a copy: the vault cannot be read without it.\n`,
   );
+  const placedUrls = { postgres: 'DATABASE_URL', nats: 'PROVISION_NATS_URL' } as const;
+  for (const option of ['postgres', 'nats'] as const) {
+    if (options[option] === undefined || !fileNames.includes(placedUrls[option])) continue;
+    messages.write(`--${option} changes no URL that secrets/ has already: edit these files.\n`);
+  }
   const movedNames = Object.keys(envValues).filter(
     (name) => name in secrets || name.startsWith('POSTGRES_PASSWORD_'),
   );
   if (movedNames.length > 0) {
-    process.stdout.write(
+    messages.write(
       `Compose reads these from secrets/ now; delete their lines from .env: ${movedNames.join(', ')}\n`,
     );
   }
+  if (options.kubernetes) {
+    const { components: chartComponents, migrate, servers } = readChartModel();
+    const nats = servers.filter(({ name }) => name === 'nats');
+    process.stdout.write(renderKubernetesSecrets(secrets, [...chartComponents, migrate, ...nats]));
+  }
 } catch (error) {
-  process.stderr.write(`secrets/ could not be written: ${String(error)}\n`);
+  const reason = error instanceof Error ? error.message : String(error);
+  process.stderr.write(`secrets/ could not be written: ${reason}\n`);
   process.exitCode = 1;
 }
 

@@ -5,7 +5,7 @@ export { lockDataDir } from './data-dir-lock.ts';
 export type { EmbeddedLogger } from './server-process.ts';
 export { findLastingPort as lastingPort, keepPort } from './lasting-port.ts';
 export { startNats } from './nats.ts';
-export { renderNatsConfig } from './nats-config.ts';
+export { natsServerOptions, natsStreamOptions, renderNatsConfig } from './nats-config.ts';
 export type { EmbeddedNats, StartNatsOptions } from './nats.ts';
 export { createDatabase } from './postgres-client.ts';
 export { checkCanStartPostgres, startPostgres } from './postgres.ts';

@@ -19,6 +19,17 @@ export interface NatsServerConfig {
   readonly accounts: string;
 }
 
+/** What every NATS server of an installation says of itself, in the server's own notation. */
+export const natsServerOptions = {
+  // More than the largest body that a setting can allow, which is 4,000,000 bytes.
+  max_payload: '4MB',
+  lame_duck_duration: '"30s"',
+  lame_duck_grace_period: '"5s"',
+} as const;
+
+/** What every NATS server says of its streams. What is stored is on the disk after this time at the latest. */
+export const natsStreamOptions = { sync_interval: '"10s"' } as const;
+
 /**
  * Writes the configuration of a NATS server: the same for `npm start`, the tests and
  * `deploy/nats.conf`, but for places and sizes.
@@ -32,16 +43,16 @@ export function renderNatsConfig(config: NatsServerConfig): string {
     `port: ${port}`,
     monitorPort === undefined ? undefined : `http_port: ${monitorPort}`,
     pidFile && `pid_file: "${pidFile}"`,
-    // More than the largest body that a setting can allow, which is 4,000,000 bytes.
-    'max_payload: 4MB',
-    'lame_duck_duration: "30s"',
-    'lame_duck_grace_period: "5s"',
+    ...listOptions(natsServerOptions),
     'jetstream {',
     `  store_dir: ${storeDir.startsWith('$') ? storeDir : `"${storeDir}"`}`,
     memoryMax && `  max_memory_store: ${memoryMax}`,
     filesMax && `  max_file_store: ${filesMax}`,
-    // What is stored is on the disk after this time at the latest.
-    '  sync_interval: "10s"',
+    ...listOptions(natsStreamOptions).map((line) => `  ${line}`),
     '}',
   ])}\n${accounts}`;
+}
+
+function listOptions(options: Readonly<Record<string, string>>): string[] {
+  return Object.entries(options).map(([name, value]) => `${name}: ${value}`);
 }

@@ -1,0 +1,202 @@
+import { mkdtemp, mkdir, rm, writeFile } from 'node:fs/promises';
+import { randomBytes } from 'node:crypto';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { Ajv } from 'ajv';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+
+import { loadConfig, settings } from '#config';
+import type { Setting } from '#config';
+import { busContracts } from '#contracts/all';
+import { components } from '#contracts/vocabulary';
+import { processSettings } from '#process';
+import { provisionConfig } from '../check-settings.ts';
+import { schemaOwners } from '../provision.ts';
+import { variablesOf } from '../services-src/config/service-variables.testing.ts';
+import { renderChart } from './chart.ts';
+import { readChartModel } from './chart-model.ts';
+import type { ChartComponent } from './chart-model.ts';
+import { componentConfigs } from './component-configs.testing.ts';
+import { interpolate, readComposeFile } from './compose-file.ts';
+import { makeComposeSecrets } from './compose-secrets.ts';
+
+const model = readChartModel();
+const { services } = readComposeFile();
+const migrateAndComponents = [...model.components, model.migrate];
+const settingOf = (name: string) => (settings as Record<string, Setting>)[name];
+
+describe.for(migrateAndComponents)('the chart gives $name', (component) => {
+  const environment = services[component.name]?.environment ?? {};
+
+  test('every variable that compose gives it, and no other', () => {
+    const given = [...Object.keys(component.fixed), ...component.settings];
+    const volume = component.readsTemplates ? ['TEMPLATES_DIR'] : [];
+
+    expect([...given, ...volume].toSorted()).toEqual(Object.keys(environment).toSorted());
+  });
+
+  test('what compose fixes, with the names of its own Services', () => {
+    for (const [variable, value] of Object.entries(component.fixed)) {
+      const composeValue = interpolate(String(environment[variable]), {});
+      expect(value.replace('{release}-', '')).toBe(composeValue);
+      expect(value.includes('{release}')).toBe(/^(gateway$|http:\/\/auth:)/.test(composeValue));
+    }
+  });
+
+  test('secrets as files alone, and only its own', () => {
+    expect(component.settings.filter((name) => settingOf(name)?.secret)).toEqual([]);
+    const paths = Object.values(component.fixed).filter((value) => value.startsWith('/run/'));
+    expect(paths.toSorted()).toEqual(
+      component.secrets.map((key) => `/run/secrets/${key}`).toSorted(),
+    );
+    expect(component.secrets).toEqual(services[component.name]?.secrets);
+  });
+});
+
+describe('a pod in a namespace with other Services', () => {
+  let folder: string;
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'aag-chart-'));
+    await mkdir(join(folder, 'secrets'));
+    const existing = { EGRESS_PROXY: 'http://gateway:CANARY-proxy@proxy.internal:3128' };
+    const secrets = makeComposeSecrets(components, () => randomBytes(32), { existing });
+    for (const [name, value] of Object.entries(secrets)) {
+      await writeFile(join(folder, 'secrets', name), value);
+    }
+  });
+  afterAll(() => rm(folder, { recursive: true, force: true }));
+
+  /** The environment of a pod as the kubelet makes it: first the Services, then what the pod says. */
+  function environmentOf({ fixed, settings: names }: ChartComponent): Record<string, string> {
+    const serviceNames = ['kubernetes', 'aag-gateway', 'aag-auth', ...components, 'nats', 'health'];
+    const link = { port: 8080, protocol: 'TCP', name: 'http' } as const;
+    const examples = names.map((name) => [name, settingOf(name)?.example ?? ''] as const);
+    const own = Object.entries(fixed).map(
+      ([name, value]) => [name, value.replace('{release}', 'aag').replace('/run', folder)] as const,
+    );
+    return {
+      ...Object.assign({}, ...serviceNames.map((name) => variablesOf(name, '10.96.0.12', [link]))),
+      ...Object.fromEntries([...examples, ...own]),
+    };
+  }
+
+  test.for(model.components)('$name starts with what the chart gives it', (component) => {
+    const spec = componentConfigs[component.name as keyof typeof componentConfigs];
+    const environment = environmentOf(component);
+    const config: object = loadConfig(spec, environment);
+    const ownConfig = loadConfig(
+      { component: spec.component, names: processSettings },
+      environment,
+    );
+
+    expect(ownConfig.HEALTH_PORT).toBe(component.healthPort);
+    if ('BASE_URL' in config) expect(config.BASE_URL).toBe(settings.BASE_URL.example);
+    if ('OAUTH_URL' in config) expect(config.OAUTH_URL).toBe('http://aag-auth:8081');
+  });
+
+  test('the migration reads its settings', () => {
+    expect(loadConfig(provisionConfig, environmentOf(model.migrate))).toMatchObject({
+      DATABASE_URL: expect.stringMatching(/^postgres:\/\/owner:/),
+      NATS_REPLICAS: 3,
+    });
+  });
+});
+
+describe('the network policies let', () => {
+  const namesOf = (isMeant: (component: ChartComponent) => boolean) =>
+    migrateAndComponents.filter(isMeant).map(({ name }) => name);
+
+  test('every component that answers or asks on the bus reach NATS', () => {
+    const contracts = Object.values(busContracts);
+    const askers = contracts.flatMap(({ owner, endpoints }) => [
+      owner,
+      ...Object.values(endpoints).flatMap(({ callers }) => callers),
+    ]);
+
+    expect(namesOf((each) => each.usesBus).toSorted()).toEqual(
+      [...new Set<string>([...askers, 'migrate'])].toSorted(),
+    );
+  });
+
+  test('the owners of schemas reach Postgres, and not the gateway', () => {
+    expect(namesOf((each) => each.usesDatabase).toSorted()).toEqual(
+      [...schemaOwners, 'migrate'].toSorted(),
+    );
+  });
+
+  test('those components reach the internet that call it', () => {
+    expect(namesOf((each) => each.callsOut)).toEqual(
+      components.filter((name) => componentConfigs[name].names.includes('EGRESS_PROXY')),
+    );
+  });
+
+  test('only the gateway call another component without the bus', () => {
+    expect(namesOf((each) => each.calls.length > 0)).toEqual(['gateway']);
+    expect(model.components.find(({ name }) => name === 'gateway')?.calls).toEqual([
+      { name: 'auth', port: 8081 },
+    ]);
+    expect(namesOf((each) => each.listens !== null)).toEqual(['gateway', 'auth']);
+  });
+});
+
+describe('the values of the chart', () => {
+  const files = renderChart();
+  const schema = JSON.parse(files.get('values.schema.json') ?? '') as object;
+  const isValid = new Ajv({ allowUnionTypes: true }).compile(schema);
+  /** As Helm reads them. */
+  const values = parse(files.get('values.yaml') ?? '', { version: '1.1' });
+  const isValidWith = (given: object) => isValid({ ...values, ...given });
+
+  test('are accepted as they are', () => {
+    expect(isValid(values)).toBe(true);
+  });
+
+  test('have every setting of compose, and no secret', () => {
+    const composeSettings = migrateAndComponents.flatMap((each) => each.settings);
+    expect(Object.keys(values.settings).toSorted()).toEqual(
+      [...new Set(composeSettings)].toSorted(),
+    );
+    for (const name of Object.keys(values.settings))
+      expect(settingOf(name)?.secret).toBeUndefined();
+  });
+
+  test.for<[what: string, given: object, isAccepted: boolean]>([
+    ['a number', { CAP_FILES_BYTES: 4_294_967_296 }, true],
+    ['a number as text', { RATE_IDENTITY_PER_MINUTE: '0' }, true],
+    ['a word', { EGRESS_TRACE_CONTEXT: 'on' }, true],
+    ['a word that YAML reads as a boolean', { EGRESS_TRACE_CONTEXT: true }, false],
+    ['text for a number', { CAP_FILES_BYTES: '4 GiB' }, false],
+    ['a misspelt setting', { LOG_LEVLE: 'warn' }, false],
+    ['a secret', { MASTER_KEY: 'CANARY-key' }, false],
+  ])('may have as a setting %s: %j %s', ([, given, isAccepted]) => {
+    expect(isValidWith({ settings: { ...values.settings, ...given } })).toBe(isAccepted);
+  });
+
+  test('may have no unknown name', () => {
+    expect(isValidWith({ evaluaton: { enabled: true } })).toBe(false);
+  });
+});
+
+test('an evaluation makes exactly the secrets that npm run secrets makes', () => {
+  const { evaluation } = parse(renderChart().get('model.yaml') ?? '');
+  const owners = [...migrateAndComponents, ...model.servers];
+  const made = [
+    ...evaluation.keys,
+    'DECISION_KEY',
+    'DECISION_PUBLIC_KEY',
+    ...evaluation.passwords,
+    ...evaluation.urls.map(({ key }: { key: string }) => key),
+    ...evaluation.empty,
+  ];
+
+  expect(made).toEqual(expect.arrayContaining(owners.flatMap(({ secrets }) => secrets)));
+  const secrets = makeComposeSecrets(components, () => randomBytes(32));
+  expect(made).toEqual(expect.arrayContaining(Object.keys(secrets)));
+  for (const { key, scheme, user, password, place } of evaluation.urls) {
+    const url = new URL(secrets[key] ?? '');
+    expect(`${scheme}://${user}@${place}`).toBe(String(url).replace(/:[^:@]*@/, '@'));
+    expect(made).toContain(password);
+  }
+});

@@ -1,0 +1,145 @@
+{{/* The name of the installation, with which the names of all objects begin. */}}
+{{- define "aag.name" -}}
+{{- .Values.fullnameOverride | default .Release.Name | trunc 40 | trimSuffix "-" -}}
+{{- end -}}
+
+{{/* The labels by which an object is found; of (dict "root" . "name" component). They never change. */}}
+{{- define "aag.selector" -}}
+app.kubernetes.io/name: {{ .root.Chart.Name }}
+app.kubernetes.io/instance: {{ .root.Release.Name }}
+app.kubernetes.io/component: {{ .name }}
+{{- end -}}
+
+{{- define "aag.labels" -}}
+{{ include "aag.selector" . }}
+app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .root.Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace "+" "_" }}
+{{- end -}}
+
+{{- define "aag.image" -}}
+{{- if .Values.image.digest -}}
+{{ .Values.image.repository }}@{{ .Values.image.digest }}
+{{- else -}}
+{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
+{{- end -}}
+{{- end -}}
+
+{{/* The value of a setting as text; of (dict "root" . "name" setting). Helm reads numbers as floats. */}}
+{{- define "aag.setting" -}}
+{{- $value := index .root.Values.settings .name -}}
+{{- if kindIs "float64" $value -}}
+{{- if eq (floor $value) $value }}{{ int64 $value }}{{ else }}{{ $value }}{{ end -}}
+{{- else if not (kindIs "invalid" $value) -}}
+{{ $value }}
+{{- end -}}
+{{- end -}}
+
+{{/* The address that people use. */}}
+{{- define "aag.baseUrl" -}}
+{{- $url := include "aag.setting" (dict "root" . "name" "BASE_URL") -}}
+{{- if $url -}}
+{{ $url }}
+{{- else if .Values.evaluation.enabled -}}
+http://127.0.0.1:8080
+{{- else -}}
+{{- fail "Set settings.BASE_URL to the address that people use, such as https://gateway.example.com." -}}
+{{- end -}}
+{{- end -}}
+
+{{/* The Secret of a component; of (dict "root" . "name" component). */}}
+{{- define "aag.secret" -}}
+{{- if .root.Values.evaluation.enabled -}}
+{{- if .root.Values.secrets.prefix }}{{ fail "evaluation.enabled makes its own keys and passwords: leave secrets.prefix empty." }}{{ end -}}
+{{ include "aag.name" .root }}-{{ .name }}
+{{- else -}}
+{{ required "Set secrets.prefix: the chart makes no keys. `npm run --silent secrets -- --kubernetes` prints a Secret for each component, whose names begin with agent-action-gateway (docs/kubernetes.md#secrets). To try the gateway with keys and servers of its own, set evaluation.enabled." .root.Values.secrets.prefix }}-{{ .name }}
+{{- end -}}
+{{- end -}}
+
+{{/* Nothing of a pod runs as root, becomes root or has a capability; of a process. */}}
+{{- define "aag.podSecurity" -}}
+runAsNonRoot: true
+runAsUser: {{ .user }}
+runAsGroup: {{ .user }}
+fsGroup: {{ .user }}
+seccompProfile:
+  type: RuntimeDefault
+{{- end -}}
+
+{{- define "aag.containerSecurity" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+capabilities:
+  drop: [ALL]
+{{- end -}}
+
+{{/* What every pod says of itself; of a dict with root. */}}
+{{- define "aag.podBasics" -}}
+automountServiceAccountToken: false
+enableServiceLinks: false
+{{- with .root.Values.imagePullSecrets }}
+imagePullSecrets:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .root.Values.pod.nodeSelector }}
+nodeSelector:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .root.Values.pod.tolerations }}
+tolerations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .root.Values.pod.affinity }}
+affinity:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .root.Values.pod.priorityClassName }}
+priorityClassName: {{ . }}
+{{- end }}
+{{- end -}}
+
+{{/* The folders that any process gets; of (dict "root" . "process" process). */}}
+{{- define "aag.mounts" -}}
+{{- range $path, $size := .process.temporary }}
+- name: {{ include "aag.volumeName" $path }}
+  mountPath: {{ $path }}
+{{- end }}
+- name: secrets
+  mountPath: /run/secrets
+  readOnly: true
+{{- end -}}
+
+{{- define "aag.volumes" -}}
+{{- range $path, $size := .process.temporary }}
+- name: {{ include "aag.volumeName" $path }}
+  emptyDir:
+    {{- if eq $path "/dev/shm" }}
+    medium: Memory
+    {{- end }}
+    sizeLimit: {{ $size }}
+{{- end }}
+- name: secrets
+  secret:
+    secretName: {{ include "aag.secret" (dict "root" .root "name" .process.name) }}
+    # 0440: the group is fsGroup.
+    defaultMode: 288
+    items:
+      {{- range .process.secrets }}
+      - key: {{ . }}
+        path: {{ . }}
+      {{- end }}
+{{- end -}}
+
+{{/* /var/run/x is the volume var-run-x. */}}
+{{- define "aag.volumeName" -}}
+{{ . | trimPrefix "/" | replace "/" "-" }}
+{{- end -}}
+
+{{/* The variables of a process that compose fixes. */}}
+{{- define "aag.fixedEnv" -}}
+{{- range $variable, $text := .process.fixed }}
+- name: {{ $variable }}
+  value: {{ $text | replace "{release}" (include "aag.name" $.root) | quote }}
+{{- end }}
+{{- end -}}

@@ -1,0 +1,44 @@
+{{/*
+The migration, which must have run before the components of a release start; of (dict "root" . "process" migrate). It is a
+hook, except in an evaluation, whose servers are part of the release: there the components start again until it has run.
+*/}}
+{{- define "aag.migrate" -}}
+{{- $root := .root -}}
+{{- $process := .process -}}
+{{- $isHook := not $root.Values.evaluation.enabled -}}
+{{- $identity := dict "root" $root "name" $process.name -}}
+apiVersion: batch/v1
+kind: Job
+metadata:
+  name: {{ include "aag.name" $root }}-migrate{{ if not $isHook }}-{{ $root.Release.Revision }}{{ end }}
+  labels:
+    {{- include "aag.labels" $identity | nindent 4 }}
+  {{- if $isHook }}
+  annotations:
+    helm.sh/hook: pre-install,pre-upgrade
+    helm.sh/hook-delete-policy: before-hook-creation,hook-succeeded
+  {{- end }}
+spec:
+  backoffLimit: {{ if $isHook }}3{{ else }}20{{ end }}
+  activeDeadlineSeconds: 3600
+  template:
+    metadata:
+      labels:
+        {{- include "aag.labels" $identity | nindent 8 }}
+    spec:
+      restartPolicy: {{ if $isHook }}Never{{ else }}OnFailure{{ end }}
+      # A hook runs before the service accounts of the release exist; it has no token of this one.
+      serviceAccountName: default
+      {{- include "aag.podBasics" . | nindent 6 }}
+      securityContext:
+        {{- include "aag.podSecurity" $process | nindent 8 }}
+      containers:
+        -
+          {{- include "aag.container" . | nindent 10 }}
+      volumes:
+        {{- include "aag.componentVolumes" . | nindent 8 }}
+{{- if $root.Values.networkPolicy.enabled }}
+---
+{{ include "aag.networkPolicy" . }}
+{{- end }}
+{{- end -}}

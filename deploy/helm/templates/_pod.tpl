@@ -1,0 +1,75 @@
+{{/* The container and volumes of a component or the migration; of (dict "root" . "process" component). */}}
+{{- define "aag.container" -}}
+{{- $values := .root.Values -}}
+{{- $process := .process -}}
+name: {{ $process.name }}
+image: {{ include "aag.image" .root | quote }}
+imagePullPolicy: {{ $values.image.pullPolicy }}
+args:
+  {{- toYaml $process.args | nindent 2 }}
+securityContext:
+  {{- include "aag.containerSecurity" . | nindent 2 }}
+env:
+  {{- include "aag.fixedEnv" . | trim | nindent 2 }}
+  {{- range $process.settings }}
+  {{- $text := include "aag.setting" (dict "root" $.root "name" .) }}
+  {{- if eq . "BASE_URL" }}{{ $text = include "aag.baseUrl" $.root }}{{ end }}
+  {{- if $text }}
+  - name: {{ . }}
+    value: {{ $text | quote }}
+  {{- end }}
+  {{- end }}
+  {{- if and $process.readsTemplates $values.templatesVolume }}
+  - name: TEMPLATES_DIR
+    value: /templates
+  {{- end }}
+  {{- if $process.hasProviderApps }}
+  {{- range $provider, $clientId := $values.providerApps.clientIds }}
+  {{- $variable := printf "OAUTH_%s_CLIENT" ($provider | upper | replace "-" "_") }}
+  - name: {{ $variable }}_ID
+    value: {{ $clientId | quote }}
+  {{- if $values.providerApps.secret }}
+  - name: {{ $variable }}_SECRET_FILE
+    value: /run/provider-apps/{{ $provider }}
+  {{- end }}
+  {{- end }}
+  {{- end }}
+resources:
+  {{- toYaml (index $values.components $process.name).resources | nindent 2 }}
+volumeMounts:
+  {{- include "aag.mounts" . | trim | nindent 2 }}
+  {{- if and $process.readsTemplates $values.templatesVolume }}
+  - name: templates
+    mountPath: /templates
+    readOnly: true
+  {{- end }}
+  {{- if and $process.hasProviderApps $values.providerApps.secret }}
+  - name: provider-apps
+    mountPath: /run/provider-apps
+    readOnly: true
+  {{- end }}
+{{- end -}}
+
+{{- define "aag.componentVolumes" -}}
+{{ include "aag.volumes" . | trim }}
+{{- if and .process.readsTemplates .root.Values.templatesVolume }}
+- name: templates
+  {{- toYaml .root.Values.templatesVolume | nindent 2 }}
+{{- end }}
+{{- if and .process.hasProviderApps .root.Values.providerApps.secret }}
+- name: provider-apps
+  secret:
+    secretName: {{ .root.Values.providerApps.secret }}
+    defaultMode: 288
+{{- end }}
+{{- end -}}
+
+{{/* Seconds from the signal to stop until the pod is killed: SHUTDOWN_PAUSE_SECONDS and 35, or as compose says. */}}
+{{- define "aag.stopSeconds" -}}
+{{- $pause := include "aag.setting" (dict "root" .root "name" "SHUTDOWN_PAUSE_SECONDS") -}}
+{{- if and $pause (has "SHUTDOWN_PAUSE_SECONDS" .process.settings) -}}
+{{ add (int $pause) 35 }}
+{{- else -}}
+{{ .process.stopSeconds }}
+{{- end -}}
+{{- end -}}
