@@ -1,0 +1,114 @@
+import { fileURLToPath } from 'node:url';
+
+import { settings } from '#config';
+import type { Setting } from '#config';
+import { components } from '#contracts/vocabulary';
+import { readChartModel } from './chart-model.ts';
+import type { KubeObject } from './helm-checks/kube-object.ts';
+import type { Release } from './helm-checks/render-chart.ts';
+
+interface Container {
+  readonly name: string;
+  readonly image: string;
+  readonly args: readonly string[];
+  readonly env: readonly { readonly name: string; readonly value: string }[];
+  readonly resources: { readonly limits: object; readonly requests: object };
+  readonly securityContext: object;
+}
+export interface PodSpec {
+  readonly containers: readonly Container[];
+  readonly initContainers?: readonly Container[];
+  readonly terminationGracePeriodSeconds: number;
+  readonly volumes: readonly { readonly secret?: { readonly secretName: string } }[];
+}
+
+/** A release `aag` of the chart with these values. */
+export const releaseOf = (values: object): Release => ({
+  chartFolder: fileURLToPath(new URL('helm', import.meta.url)),
+  values: values as Readonly<Record<string, unknown>>,
+  releaseName: 'aag',
+  namespace: 'actions',
+});
+/** The pod of an object that has one. */
+export const podOf = ({ spec }: KubeObject) =>
+  (spec as { template?: { spec: PodSpec; metadata: { labels: object } } } | undefined)?.template;
+/** The containers of an object's pod, those that run at its start included. */
+export const containersOf = (object: KubeObject) => {
+  const { containers = [], initContainers = [] } = podOf(object)?.spec ?? {};
+  return [...containers, ...initContainers];
+};
+/** The pods of the components and of the migration, by name. */
+export const podsByName = (objects: readonly KubeObject[]) =>
+  new Map(
+    objects
+      .filter(({ kind }) => kind === 'Deployment' || kind === 'Job')
+      .flatMap((object) => podOf(object)?.spec ?? [])
+      .map((spec) => [spec.containers[0]?.name ?? '', spec] as const),
+  );
+/** The variables of a pod's first container. */
+export const environmentOf = (spec: PodSpec | undefined) =>
+  Object.fromEntries((spec?.containers[0]?.env ?? []).map(({ name, value }) => [name, value]));
+
+const model = readChartModel();
+/** The values that every installation needs. */
+export const minimal = {
+  settings: { BASE_URL: 'https://gateway.example.com' },
+  secrets: { prefix: 'own' },
+};
+/** Every setting as its example says. */
+export const examples = Object.fromEntries(
+  model.settings.map((name) => [name, (settings[name] as Setting).example]),
+);
+/** Every part of the chart but an evaluation. */
+export const everything = {
+  ...minimal,
+  fullnameOverride: 'gw',
+  image: { digest: `sha256:${'0'.repeat(64)}` },
+  imagePullSecrets: [{ name: 'registry' }],
+  settings: { ...examples, SHUTDOWN_PAUSE_SECONDS: 20, OTEL_TRACES_SAMPLER_ARG: 0.25 },
+  secrets: { prefix: 'own', revision: '2' },
+  providerApps: { secret: 'apps', clientIds: { github: 'ours', 'stripe-connect': 'theirs' } },
+  templatesVolume: { configMap: { name: 'templates' } },
+  components: {
+    gateway: { autoscaling: { enabled: true } },
+    executor: { autoscaling: { enabled: true, slotsPerPod: 180 } },
+  },
+  pod: {
+    labels: { team: 'actions' },
+    annotations: { note: 'on' },
+    nodeSelector: { disk: 'ssd' },
+    tolerations: [{ key: 'actions', operator: 'Exists' }],
+    affinity: { podAntiAffinity: {} },
+    priorityClassName: 'high',
+  },
+  ingress: { enabled: true, className: 'nginx', tlsSecret: 'tls' },
+  httpRoute: { enabled: true, parentRefs: [{ name: 'public' }] },
+  networkPolicy: {
+    clients: [{ namespaceSelector: { matchLabels: { name: 'ingress' } } }],
+    prometheus: [{ podSelector: {} }],
+    dns: { ports: [53, 5353], to: [{ namespaceSelector: {} }] },
+    nats: { to: [{ podSelector: { matchLabels: { app: 'nats' } } }] },
+    postgres: { ports: [6432], to: [{ ipBlock: { cidr: '10.1.2.3/32' } }] },
+    collector: { to: [{ namespaceSelector: {} }] },
+    internetExcept: { ipv4: ['34.0.0.0/8'], ipv6: ['2a00::/16'] },
+    privateUpstreams: [{ to: [{ ipBlock: { cidr: '10.9.0.1/32' } }], ports: [{ port: 8443 }] }],
+  },
+  monitoring: {
+    podMonitor: { enabled: true, labels: { release: 'prometheus' } },
+    prometheusRule: { enabled: true },
+  },
+};
+export const valueSets: readonly [name: string, values: object][] = [
+  ['what is needed', minimal],
+  ['everything', everything],
+  ['an evaluation', { evaluation: { enabled: true } }],
+  ['every setting', { ...minimal, settings: examples }],
+  ['no network policies', { ...minimal, networkPolicy: { enabled: false } }],
+  [
+    'one replica of each',
+    {
+      ...minimal,
+      components: Object.fromEntries(components.map((name) => [name, { replicas: 1 }])),
+    },
+  ],
+];

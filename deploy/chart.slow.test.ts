@@ -1,0 +1,276 @@
+import { mkdtemp, mkdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+
+import { loadConfig, settings } from '#config';
+import type { Setting } from '#config';
+import { components } from '#contracts/vocabulary';
+import { publicKeyOf } from '#signing';
+import { provisionConfig } from '../check-settings.ts';
+import { variablesOf } from '../services-src/config/service-variables.testing.ts';
+import {
+  containersOf,
+  environmentOf,
+  everything,
+  examples,
+  minimal,
+  podOf,
+  podsByName,
+  releaseOf,
+  valueSets,
+} from './chart-releases.testing.ts';
+import { componentConfigs } from './component-configs.testing.ts';
+import { interpolate, readComposeFile } from './compose-file.ts';
+import { checkKubeObjects } from './helm-checks/check-kube-objects.ts';
+import type { KubeObject } from './helm-checks/kube-object.ts';
+import { renderChart, renderNotes } from './helm-checks/render-chart.ts';
+
+const render = (values: object) => renderChart(releaseOf(values));
+
+describe.for(valueSets)('the chart with the values for %s', ([, values]) => {
+  let objects: readonly KubeObject[];
+  beforeAll(async () => {
+    objects = await render(values);
+  });
+
+  test('has objects that Kubernetes accepts, with no field that it does not know', async () => {
+    expect(await checkKubeObjects(objects)).toEqual([]);
+  });
+
+  test('runs every container without rights that it does not need, and within limits', () => {
+    const pods = objects.filter((each) => podOf(each) !== undefined);
+    expect(pods.length).toBeGreaterThanOrEqual(components.length + 1);
+    for (const pod of pods) {
+      expect(podOf(pod)?.spec).toMatchObject({
+        automountServiceAccountToken: false,
+        enableServiceLinks: false,
+        securityContext: {
+          runAsNonRoot: true,
+          runAsUser: expect.toSatisfy((user: number) => user > 0),
+          seccompProfile: { type: 'RuntimeDefault' },
+        },
+      });
+      for (const { securityContext, resources } of containersOf(pod)) {
+        expect(securityContext).toEqual({
+          allowPrivilegeEscalation: false,
+          readOnlyRootFilesystem: true,
+          capabilities: { drop: ['ALL'] },
+        });
+        const amounts = { cpu: expect.any(String), memory: expect.stringMatching(/^\d+[MG]i$/) };
+        expect(resources).toEqual({ requests: amounts, limits: amounts });
+      }
+    }
+  });
+
+  test('says nothing secret outside of Secrets', () => {
+    const rest = JSON.stringify(objects.filter(({ kind }) => kind !== 'Secret'));
+    const secrets = objects.filter(({ kind }) => kind === 'Secret').flatMap(readSecret);
+    for (const [, value] of secrets) if (value !== '') expect(rest).not.toContain(value);
+    expect(objects.filter(({ kind }) => kind === 'ConfigMap')).toEqual([]);
+    for (const { env } of objects.flatMap(containersOf)) {
+      for (const { name } of env ?? []) {
+        expect((settings as Record<string, Setting>)[name]?.secret).toBeUndefined();
+      }
+    }
+  });
+});
+
+function readSecret({ data }: KubeObject): [key: string, value: string][] {
+  return Object.entries(data as Record<string, string>).map(([key, value]) => [
+    key,
+    Buffer.from(value, 'base64').toString(),
+  ]);
+}
+
+describe('the pods of the chart', () => {
+  const { services } = readComposeFile();
+
+  test.for<[values: { settings: Record<string, string> }, templatesDir: string]>([
+    [minimal, ''],
+    [{ ...everything, settings: examples }, '/srv/templates'],
+  ])('have the commands and variables of compose', async ([values, templatesDir]) => {
+    const name = 'fullnameOverride' in values ? 'gw' : 'aag';
+    const pods = podsByName(await render({ ...values, providerApps: {} }));
+
+    expect([...pods.keys()].toSorted()).toEqual([...components, 'migrate'].toSorted());
+    for (const [component, pod] of pods) {
+      const { environment = {}, command } = services[component] ?? {};
+      const variables = { ...values.settings, TEMPLATES_DIR: templatesDir };
+      const expected = Object.entries(environment)
+        .map(([variable, value]) => [variable, interpolate(String(value), variables)] as const)
+        .map(([variable, value]) => [variable, value.replace(/^172\.31\.255\.2,/, '')] as const)
+        .map(([variable, value]) => [
+          variable,
+          value.replace(/^(http:\/\/|)(?=gateway$|auth:)/, `$1${name}-`),
+        ])
+        .filter(([, value]) => value !== '');
+      expect(environmentOf(pod)).toEqual(Object.fromEntries(expected));
+      expect(pod.containers[0]?.args).toEqual(command);
+    }
+  });
+
+  test('have as long to stop as SHUTDOWN_PAUSE_SECONDS asks for', async () => {
+    const pods = podsByName(await render(everything));
+
+    expect(pods.get('gateway')?.terminationGracePeriodSeconds).toBe(55);
+    expect(pods.get('auth')?.terminationGracePeriodSeconds).toBe(55);
+    expect(pods.get('audit')?.terminationGracePeriodSeconds).toBe(45);
+  });
+
+  test('keep numbers as they are written', async () => {
+    const given = { ...minimal.settings, CAP_FILES_BYTES: 4_294_967_296, RATE_USER_PER_MINUTE: 0 };
+    const pods = podsByName(await render({ ...minimal, settings: given }));
+
+    expect(environmentOf(pods.get('executor'))).toMatchObject({ CAP_FILES_BYTES: '4294967296' });
+    expect(environmentOf(pods.get('gateway'))).toMatchObject({ RATE_USER_PER_MINUTE: '0' });
+  });
+});
+
+describe('an evaluation', () => {
+  let objects: readonly KubeObject[];
+  let folder: string;
+  const secretOf = (name: string) =>
+    Object.fromEntries(
+      objects
+        .filter(({ kind, metadata }) => kind === 'Secret' && metadata.name === name)
+        .flatMap(readSecret),
+    );
+  beforeAll(async () => {
+    objects = await render({ evaluation: { enabled: true } });
+    folder = await mkdtemp(join(tmpdir(), 'aag-chart-'));
+  });
+  afterAll(() => rm(folder, { recursive: true, force: true }));
+
+  test.for([...components, 'migrate'] as const)(
+    'gives %s an environment with which it starts, in a namespace with other Services',
+    async (name) => {
+      const pod = podsByName(objects).get(name);
+      const secretName = pod?.volumes.find(({ secret }) => secret)?.secret?.secretName ?? '';
+      const place = join(folder, name);
+      await mkdir(place);
+      for (const [key, value] of Object.entries(secretOf(secretName))) {
+        await writeFile(join(place, key), value);
+      }
+      const services = objects.filter(({ kind }) => kind === 'Service');
+      const link = { port: 8080, protocol: 'TCP', name: 'http' } as const;
+      const environment = {
+        ...Object.assign(
+          {},
+          ...[...services.map(({ metadata }) => metadata.name), 'gateway', 'auth', 'health'].map(
+            (service) => variablesOf(service, '10.96.0.12', [link]),
+          ),
+        ),
+        ...Object.fromEntries(
+          Object.entries(environmentOf(pod)).map(([variable, value]) => [
+            variable,
+            value.replace('/run/secrets', place),
+          ]),
+        ),
+      };
+      const spec = name === 'migrate' ? provisionConfig : componentConfigs[name];
+
+      expect(loadConfig(spec, environment)).toMatchObject({
+        NATS_URL: expect.stringMatching(/^nats:\/\/\w+:p\w{40}@aag-nats:4222$/),
+      });
+    },
+  );
+
+  test('makes a pair of keys for decisions, and the same passwords for both sides', () => {
+    const auth = secretOf('aag-auth');
+    const nats = secretOf('aag-nats');
+
+    expect(secretOf('aag-policy')['DECISION_PUBLIC_KEY']).toBe(
+      publicKeyOf(auth['DECISION_KEY'] ?? ''),
+    );
+    expect(new URL(auth['AUTH_NATS_URL'] ?? '').password).toBe(nats['NATS_PASSWORD_AUTH']);
+    expect(secretOf('aag-migrate')['AUTH_DATABASE_URL']).toBe(auth['AUTH_DATABASE_URL']);
+    expect(new URL(secretOf('aag-migrate')['DATABASE_URL'] ?? '').password).toBe(
+      secretOf('aag-postgres')['POSTGRES_PASSWORD'],
+    );
+  });
+
+  test('makes other keys each time', async () => {
+    const others = await render({ evaluation: { enabled: true } });
+    const masterKeyOf = (all: readonly KubeObject[]) =>
+      all
+        .flatMap((each) => (each.kind === 'Secret' ? readSecret(each) : []))
+        .find(([key]) => key === 'MASTER_KEY');
+
+    expect(masterKeyOf(others)).not.toEqual(masterKeyOf(objects));
+  });
+});
+
+describe('the chart is refused', () => {
+  test.for<[why: string, values: object, message: RegExp]>([
+    ['without keys', { settings: minimal.settings }, /npm run --silent secrets -- --kubernetes/],
+    ['without an address', { secrets: minimal.secrets }, /Set settings\.BASE_URL/],
+    [
+      'with keys for an evaluation',
+      { ...minimal, evaluation: { enabled: true } },
+      /leave secrets\.prefix empty/,
+    ],
+    ['with a misspelt setting', { ...minimal, settings: { LOG_LEVLE: 'warn' } }, /LOG_LEVLE/],
+    ['with a secret in its values', { ...minimal, settings: { MASTER_KEY: 'x' } }, /MASTER_KEY/],
+    [
+      'with a route to no Gateway',
+      { ...minimal, httpRoute: { enabled: true } },
+      /httpRoute\.parentRefs/,
+    ],
+  ])('%s', async ([, values, message]) => {
+    await expect(render(values)).rejects.toThrow(message);
+  });
+});
+
+describe('the network policies', () => {
+  interface Policy {
+    readonly podSelector: { readonly matchLabels: object };
+    readonly ingress?: readonly object[];
+    readonly egress?: readonly object[];
+  }
+
+  test.for(valueSets.slice(0, 4))(
+    'with the values for %s select each pod once',
+    async ([, values]) => {
+      const objects = await render(values);
+      const policies = objects
+        .filter(({ kind }) => kind === 'NetworkPolicy')
+        .map(({ spec }) => spec as Policy);
+      for (const labels of objects.flatMap((each) => podOf(each)?.metadata.labels ?? [])) {
+        const selecting = policies.filter(({ podSelector }) =>
+          Object.entries(podSelector.matchLabels).every(
+            ([key, value]) => (labels as Record<string, unknown>)[key] === value,
+          ),
+        );
+        expect(selecting).toHaveLength(1);
+      }
+    },
+  );
+
+  test('keep components from private and metadata addresses', async () => {
+    const objects = await render(minimal);
+    const blocksOf = (name: string) =>
+      JSON.stringify(
+        objects.find(({ kind, metadata }) => kind === 'NetworkPolicy' && metadata.name === name),
+      ).match(/"cidr":"[^"]+"|169\.254\.0\.0\/16|10\.0\.0\.0\/8/g) ?? [];
+
+    expect(blocksOf('aag-executor').toSorted()).toEqual([
+      '"cidr":"0.0.0.0/0"',
+      '"cidr":"2000::/3"',
+      '10.0.0.0/8',
+      '169.254.0.0/16',
+    ]);
+    for (const name of ['gateway', 'policy', 'approvals', 'audit', 'migrate']) {
+      expect(blocksOf(`aag-${name}`)).toEqual([]);
+    }
+  });
+});
+
+test('the notes say where the gateway is and how the first person signs in', async () => {
+  const notes = await renderNotes(releaseOf({ evaluation: { enabled: true } }));
+
+  expect(notes).toContain('port-forward service/aag-gateway 8080');
+  expect(notes).toContain("grep 'Sign in'");
+  expect(await renderNotes(releaseOf(minimal))).toContain('https://gateway.example.com');
+});
