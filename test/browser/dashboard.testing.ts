@@ -82,7 +82,7 @@ export function useDashboard() {
       const { page } = ownPages.at(-1) ?? watched;
       await page.setViewportSize(viewport);
       await page.emulateMedia({ colorScheme: 'light' });
-      await page.goto(fixture.url + path);
+      await page.goto(new URL(path, fixture.url).href);
       return page;
     },
   };

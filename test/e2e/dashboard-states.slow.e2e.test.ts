@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { Page } from 'playwright-core';
 
+import { blankAuditEntry } from '#contracts/audit';
 import type { ApprovalResponse } from '#contracts/http/approvals';
 import { findAccessibilityProblems, findProblemsInBothSchemes } from '../browser/axe.ts';
 import { desktopViewport, phoneViewport, useDashboard } from '../browser/dashboard.testing.ts';
@@ -429,6 +430,65 @@ describe.skipIf(!chromium.isAvailable)(
         await page.getByRole('button', { name: 'Run it now' }).waitFor();
         await page.getByRole('button', { name: 'Stop it' }).waitFor();
       });
+    });
+
+    describe('a time that changes while it is shown', () => {
+      const minutesAgo = (minutes: number) => new Date(Date.now() - minutes * 60_000).toISOString();
+      /** Reports every text or element whose beginning moves from now on. */
+      const observeMoves = (page: Page) =>
+        page.evaluate(`
+          window.moves = [];
+          new PerformanceObserver((list) => {
+            for (const { sources } of list.getEntries())
+              moves.push(...sources.map(({ node }) => node?.nodeName + ' ' + node?.textContent));
+          }).observe({ type: 'layout-shift' });`);
+
+      test.each(['/approvals?show=decided', '/approvals', '/activity', '/'])(
+        'moves nothing on %s',
+        async (path) => {
+          // The texts after a minute are longer, shorter, and one digit longer.
+          const ages = [0, 59, 9, 0.5];
+          server.approvals = ages.flatMap((minutes) => [
+            approvalOfIssue({
+              status: 'denied',
+              resolution: 'deny',
+              resolved_at: minutesAgo(minutes),
+              resolved_by: { id: 'ben', kind: 'user', name: 'Ben', path: ['Ben'] },
+            }),
+            approvalOfIssue({ expires_at: minutesAgo(minutes - 70.1) }),
+          ]);
+          const call = { ...blankAuditEntry('Created an issue'), outcome: 'called' } as const;
+          const rows = ages.map((minutes, at) => {
+            const subject = { id: agentId, kind: 'agent', name: 'bot', path: ['ann', 'bot'] };
+            const when = { id: `${at}`, type: 'action.outcome', at: minutesAgo(minutes) };
+            return { ...call, ...when, identity: subject };
+          });
+          server.me = { ...ann, role: 'member' };
+          const none = { items: [], next_cursor: null };
+          server.answers = {
+            '/v1/audit': { items: rows, next_cursor: null },
+            '/v1/identities': none,
+            '/v1/requests': none,
+            '/v1/services': none,
+            '/v1/profile/visit': { previous_visit_at: minutesAgo(0) },
+            '/v1/usage': { from: minutesAgo(0), to: minutesAgo(0), by: 'outcome', items: [] },
+          };
+          const page = await open('about:blank', { viewport: phoneViewport, isOwn: true });
+          await page.clock.install();
+          await page.goto(server.url + path);
+          const times = page.getByRole('main').locator('time, [role=timer]');
+          await times.nth(3).waitFor();
+          await page.getByText('Live', { exact: true }).waitFor({ state: 'attached' });
+          const textsBefore = await times.allTextContents();
+
+          await observeMoves(page);
+          await page.clock.fastForward(60_000);
+          await expect.poll(() => times.allTextContents()).not.toEqual(textsBefore);
+          // A move is reported after the next frame.
+          await page.evaluate('new Promise((done) => setTimeout(done, 300))');
+          expect(await page.evaluate('moves')).toEqual([]);
+        },
+      );
     });
 
     describe("the dashboard's connection to the gateway", () => {

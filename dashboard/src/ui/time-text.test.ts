@@ -1,6 +1,12 @@
 import { describe, expect, test } from 'vitest';
 
-import { formatAgo, formatCountdown, formatDuration } from './time-text.ts';
+import {
+  formatAgo,
+  formatCountdown,
+  formatDuration,
+  widestAgoMs,
+  widestLeftMs,
+} from './time-text.ts';
 
 const second = 1000;
 const minute = 60 * second;
@@ -23,6 +29,15 @@ describe('a countdown', () => {
   ])('of %d ms is written as "%s"', (leftMs, text) => {
     expect(formatCountdown(leftMs)).toBe(text);
   });
+});
+
+test('no text of the same units is longer than the widest one', () => {
+  for (let ms = minute; ms < 9 * 24 * hour; ms += 7 * minute) {
+    const { length } = formatCountdown(ms);
+    expect(length, `${ms}`).toBeLessThanOrEqual(formatCountdown(widestLeftMs(ms)).length);
+    if (ms >= hour) continue;
+    expect(formatAgo(ms).length).toBeLessThanOrEqual(formatAgo(widestAgoMs).length);
+  }
 });
 
 describe('a time', () => {

@@ -21,6 +21,15 @@ export function formatCountdown(leftMs: number): string {
   return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`;
 }
 
+/** Of the times that are written in the same units as this one, the one with the longest text. */
+export function widestLeftMs(leftMs: number): number {
+  if (leftMs >= 2 * dayMs) return leftMs - (leftMs % dayMs) + 23 * hourMs;
+  return leftMs >= hourMs ? 23 * hourMs + 59 * minuteMs : 59 * minuteMs;
+}
+
+/** Of the times that `formatAgo` writes in minutes, one with the longest text. */
+export const widestAgoMs = 59 * minuteMs;
+
 /** The time that has passed, in words: `just now`, `5 min ago`, `3 h ago`, `2 days ago`. */
 export function formatAgo(agoMs: number): string {
   if (agoMs < minuteMs) return 'just now';

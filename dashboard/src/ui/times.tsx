@@ -1,8 +1,8 @@
-import { Show, createEffect, createMemo, untrack } from 'solid-js';
+import { createEffect, createMemo, untrack } from 'solid-js';
 
 import { useNowMs } from './clock.ts';
 import { Icon } from './icon.tsx';
-import { formatAgo, formatCountdown } from './time-text.ts';
+import { formatAgo, formatCountdown, widestAgoMs, widestLeftMs } from './time-text.ts';
 
 const urgentBelowMs = 5 * 60_000;
 
@@ -15,7 +15,10 @@ export function Countdown(props: {
 }) {
   const nowMs = useNowMs();
   const leftMs = () => Date.parse(props.endsAt) - nowMs();
-
+  const textOf = (ms: number) =>
+    props.textAfter === undefined
+      ? formatCountdown(ms)
+      : `${formatCountdown(ms)} ${props.textAfter}`;
   const isOver = createMemo(() => leftMs() <= 0);
 
   createEffect(() => {
@@ -33,19 +36,33 @@ export function Countdown(props: {
       title={new Date(props.endsAt).toLocaleString()}
     >
       <Icon name="clock" class="size-4 shrink-0" />
-      <span>
-        {formatCountdown(leftMs())}
-        <Show when={props.textAfter}>{(after) => ` ${after()}`}</Show>
+      <span class="steady" data-widest={textOf(widestLeftMs(leftMs()))}>
+        {textOf(leftMs())}
       </span>
     </span>
   );
 }
 
-export function TimeAgo(props: { at: string }) {
+/**
+ * The time that has passed. It takes as much room as the widest text of its first hour, so that what
+ * stands after it or beside it keeps its place when the minute changes. `side="end"` is for a time at
+ * the end of a line, which is then flush with it; `inSentence`, before a full stop, takes no more
+ * room than its text.
+ */
+export function TimeAgo(props: { at: string; side?: 'end'; inSentence?: boolean }) {
   const nowMs = useNowMs();
+  const agoMs = () => nowMs() - Date.parse(props.at);
+  const isSteady = () =>
+    props.side === 'end' || (props.inSentence !== true && agoMs() <= widestAgoMs);
   return (
-    <time dateTime={props.at} title={new Date(props.at).toLocaleString()}>
-      {formatAgo(nowMs() - Date.parse(props.at))}
+    <time
+      class="tabular-nums"
+      classList={{ steady: isSteady(), 'steady-at-end': props.side === 'end' }}
+      data-widest={formatAgo(widestAgoMs)}
+      dateTime={props.at}
+      title={new Date(props.at).toLocaleString()}
+    >
+      {formatAgo(agoMs())}
     </time>
   );
 }

@@ -52,7 +52,7 @@ function EventLine(props: {
           <VisibleText text={call().description} />
         </span>
         <span class="flex shrink-0 items-center gap-1 text-sm whitespace-nowrap text-ink-soft">
-          <TimeAgo at={props.record.at} />
+          <TimeAgo at={props.record.at} side="end" />
           <span classList={{ 'rotate-180': props.isOpen }}>
             <Icon name="chevron" class="size-4 shrink-0" />
           </span>

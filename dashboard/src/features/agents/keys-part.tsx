@@ -160,7 +160,7 @@ function KeyItem(props: { agentKey: PublicAgentKey; canChange: boolean }) {
                 {(at) => (
                   <>
                     {' '}
-                    It was used <TimeAgo at={at()} />.
+                    It was used <TimeAgo at={at()} inSentence />.
                   </>
                 )}
               </Show>

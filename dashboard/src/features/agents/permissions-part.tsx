@@ -165,7 +165,7 @@ function Origin(props: { rule: Rule; maker: string }) {
       <Show when={props.rule.approval_id} fallback={<TimeAgo at={props.rule.created_at} />}>
         {(approvalId) => (
           <A class="underline" href={`/approvals/${approvalId()}`}>
-            on an approval <TimeAgo at={props.rule.created_at} />
+            on an approval <TimeAgo at={props.rule.created_at} inSentence />
           </A>
         )}
       </Show>

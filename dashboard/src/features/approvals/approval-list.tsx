@@ -183,7 +183,7 @@ function RowContent(props: { approval: ApprovalResponse }) {
           when={isOpenApproval(props.approval)}
           fallback={
             <span class="text-ink-soft">
-              <TimeAgo at={endTimeOf(props.approval)} />
+              <TimeAgo at={endTimeOf(props.approval)} side="end" />
             </span>
           }
         >

@@ -51,7 +51,7 @@ export function RefusedNotice(props: { approval: ApprovalResponse }) {
                 <strong class="font-semibold">
                   <VisibleText text={credential.name} />
                 </strong>{' '}
-                <TimeAgo at={credential.refusedAt} />.{' '}
+                <TimeAgo at={credential.refusedAt} inSentence />.{' '}
                 <Show when={credential.repairPath === null}>
                   {credential.kind === 'secret'
                     ? 'Its agent can ask for a new value (request_secret with this name), which you then enter by the link that the agent shows.'

@@ -134,7 +134,7 @@ function AccountHint(props: { connection: Connection; scopes: readonly string[] 
       <Match when={props.connection.refused_at}>
         {(at) => (
           <span class="font-medium text-medium">
-            Its access was refused <TimeAgo at={at()} />; you sign in there again.
+            Its access was refused <TimeAgo at={at()} inSentence />; you sign in there again.
           </span>
         )}
       </Match>

@@ -32,7 +32,7 @@ export function ClosedRequest(props: { request: ServiceRequest }) {
       </h1>
       <p class="mt-3 text-ink-soft">
         <VisibleText text={props.request.requester.name} /> asked for it{' '}
-        <TimeAgo at={props.request.created_at} />.
+        <TimeAgo at={props.request.created_at} inSentence />.
         <Show when={props.request.decided_by}>
           {(person) => (
             <>

@@ -50,7 +50,8 @@ export function SecretChoiceField(props: {
                   <Show when={secret.refused_at}>
                     {(at) => (
                       <span class="block font-medium text-medium">
-                        It was refused <TimeAgo at={at()} />, so calls with it will probably fail.
+                        It was refused <TimeAgo at={at()} inSentence />, so calls with it will
+                        probably fail.
                       </span>
                     )}
                   </Show>

@@ -68,15 +68,16 @@ export function AccountCard(props: {
         <Show when={props.connection.refused_at}>
           {(at) => (
             <p class="mt-2 text-sm font-medium text-medium">
-              The provider refused it <TimeAgo at={at()} />. Connect it again if calls keep failing.
+              The provider refused it <TimeAgo at={at()} inSentence />. Connect it again if calls
+              keep failing.
             </p>
           )}
         </Show>
         <Show when={props.connection.refresh_failing_since}>
           {(since) => (
             <p class="mt-2 text-sm font-medium text-medium">
-              Refreshing its access fails, for the first time <TimeAgo at={since()} />. Connect it
-              again if calls keep failing.
+              Refreshing its access fails, for the first time <TimeAgo at={since()} inSentence />.
+              Connect it again if calls keep failing.
             </p>
           )}
         </Show>

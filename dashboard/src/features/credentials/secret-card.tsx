@@ -64,7 +64,7 @@ export function SecretCard(props: { secret: SecretDetail; isOpen: boolean }) {
         <Show when={props.secret.refused_at}>
           {(at) => (
             <p class="mt-2 text-sm font-medium text-medium">
-              The provider refused this value <TimeAgo at={at()} />
+              The provider refused this value <TimeAgo at={at()} inSentence />
               {isMine() ? '. Enter a new one.' : '. An admin can enter a new one.'}
             </p>
           )}

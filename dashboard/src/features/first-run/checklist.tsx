@@ -140,7 +140,7 @@ function OpenChecklist() {
             {(client) => (
               <p class="mt-2 font-medium text-accent" role="status">
                 <VisibleText text={client().name} /> made its first request{' '}
-                <TimeAgo at={client().at} />.
+                <TimeAgo at={client().at} inSentence />.
               </p>
             )}
           </Show>

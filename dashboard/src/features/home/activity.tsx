@@ -76,7 +76,7 @@ function CallLine(props: { call: LastCall; titleOf: (service: string) => string 
       <span class="flex items-baseline justify-between gap-3 text-sm">
         <span class={`font-semibold ${toneClasses[props.call.tone]}`}>{props.call.words}</span>
         <span class="whitespace-nowrap text-ink-soft">
-          <TimeAgo at={props.call.at} />
+          <TimeAgo at={props.call.at} side="end" />
         </span>
       </span>
       <span class="mt-0.5 line-clamp-2 leading-snug" dir="auto">

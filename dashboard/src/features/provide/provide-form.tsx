@@ -59,8 +59,8 @@ export function ProvideForm(props: ProvideFormProps) {
         <Show when={props.request.refused_at}>
           {(refusedAt) => (
             <p class="mt-3 font-medium text-medium">
-              The provider refused the stored value <TimeAgo at={refusedAt()} />. The new one
-              replaces it wherever the secret is used.
+              The provider refused the stored value <TimeAgo at={refusedAt()} inSentence />. The new
+              one replaces it wherever the secret is used.
             </p>
           )}
         </Show>

@@ -49,7 +49,7 @@ export function ServiceTools(props: { service: ServiceDetail; mayChange: boolean
             <Show when={state().asked_at}>
               {(at) => (
                 <>
-                  The server was asked <TimeAgo at={at()} />.
+                  The server was asked <TimeAgo at={at()} inSentence />.
                 </>
               )}
             </Show>

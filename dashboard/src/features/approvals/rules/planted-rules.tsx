@@ -130,7 +130,7 @@ function Usage(props: { rules: readonly PlantedRule[] }) {
         <Show when={usage().lastAt}>
           {(at) => (
             <>
-              , the last <TimeAgo at={at()} />
+              , the last <TimeAgo at={at()} inSentence />
             </>
           )}
         </Show>
