@@ -113,6 +113,87 @@ describe.skipIf(!chromium.isAvailable)(`the home page of a gateway${chromium.not
     expect(await findProblemsInBothSchemes(page)).toEqual([]);
   });
 
+  describe('an auditor', () => {
+    let botId: string;
+    let approvalId: string;
+    beforeAll(async () => {
+      const agents = successfulBodyOf(await mia.get('/v1/identities')).items;
+      botId = agents.find(({ name }: { name: string }) => name === 'mia-bot').id;
+      const open = successfulBodyOf(await mia.get('/v1/approvals?status=open')).items;
+      approvalId = open[0].id;
+    });
+
+    test('sees what is in the organisation, with nothing to press that would change it', async () => {
+      await openAs(auditor);
+      for (const [path, shown] of [
+        ['/', 'Denied last'],
+        ['/activity', 'mia-bot'],
+        ['/agents', 'mia-bot'],
+        [`/agents/${botId}`, 'mia-bot'],
+        ['/services', 'Connect Linear?'],
+        ['/services/credentials', 'Secrets'],
+        ['/approvals', 'mia-bot'],
+        [`/approvals/${approvalId}`, 'as an auditor'],
+      ] as const) {
+        for (const viewport of [phoneViewport, desktopViewport]) {
+          await page.setViewportSize(viewport);
+          await page.goto(world.url + path);
+          const main = page.getByRole('main');
+          await main.getByText(shown).filter({ visible: true }).first().waitFor();
+          await page.locator('.animate-spin:visible').first().waitFor({ state: 'detached' });
+          const fields = main.locator(
+            ':is(input, textarea):not([type=search]), [role=switch], button:not([aria-expanded])',
+          );
+          expect(await fields.allTextContents(), path).toEqual([]);
+          expect(await findProblemsInBothSchemes(page), path).toEqual([]);
+        }
+      }
+    });
+
+    test('is refused whatever the session of the page asks to change', async () => {
+      await openAs(auditor);
+      const call = { service: 'http', method: 'POST', url: `${world.upstream.url}/notes` };
+      const attempts: readonly [method: string, path: string, body: object | undefined][] = [
+        ['POST', `/v1/approvals/${approvalId}/resolve`, { resolution: 'allow' }],
+        ['POST', `/v1/approvals/${approvalId}/resolve`, { resolution: 'deny' }],
+        ['POST', '/v1/identities/agents', { name: 'own-bot' }],
+        ['PATCH', `/v1/identities/${botId}`, { inherit_permissions: true }],
+        ['POST', `/v1/identities/${botId}/archive`, undefined],
+        ['POST', `/v1/identities/${botId}/keys`, { name: 'more' }],
+        ['POST', `/v1/identities/${botId}/revoke`, undefined],
+        ['POST', '/v1/rules', { identity_id: null, effect: 'allow', pattern: 'http:*:*' }],
+        ['POST', '/v1/services', { template: 'github', name: 'github' }],
+        ['POST', '/v1/requests', { kind: 'service', template: 'github' }],
+        ['POST', '/v1/users/invitations', { email: 'eve@acme.example', role: 'admin' }],
+        ['PATCH', `/v1/users/${auditor.id}`, { role: 'admin' }],
+        ['POST', '/v1/actions/call', call],
+      ];
+      const answers = await page.evaluate(
+        async (wanted) =>
+          Promise.all(
+            wanted.map(async ([method, path, body]) => {
+              const answer = await fetch(path, {
+                method,
+                headers: { 'content-type': 'application/json' },
+                ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+              });
+              const { error } = (await answer.json()) as { error?: string };
+              return `${method} ${path}: ${answer.status} ${error}`;
+            }),
+          ),
+        attempts,
+      );
+      expect(answers).toEqual(
+        attempts.map(([method, path]) => {
+          const code = path.endsWith('/resolve') ? 'not_in_your_chain' : 'forbidden';
+          return `${method} ${path}: 403 ${code}`;
+        }),
+      );
+      const approval = successfulBodyOf(await mia.get(`/v1/approvals/${approvalId}`));
+      expect(approval.status).toBe('pending');
+    });
+  });
+
   test('leads to the activity, which tells everything about a call and is filtered by its address', async () => {
     await openAs(mia);
     await page.getByRole('link', { name: 'All activity' }).click();
