@@ -7,6 +7,7 @@ import { useMe } from '../features/session/session.tsx';
 import { Announcer } from '../ui/announcer.tsx';
 import { Logo } from '../ui/icon.tsx';
 import { AccountMenu } from './account-menu.tsx';
+import { AwayNotice } from './away-notice.tsx';
 import { HelpDialog } from './help-dialog.tsx';
 import { LiveState } from './live-state.tsx';
 import { Navigation } from './navigation.tsx';
@@ -33,6 +34,7 @@ export function Shell(props: { children?: JSX.Element }) {
           <AccountMenu />
         </div>
       </header>
+      <AwayNotice />
       <div class="flex max-lg:flex-col">
         <Navigation />
         <div class="min-w-0 grow">{props.children}</div>
