@@ -151,6 +151,12 @@ function ownerShots({ mia, admin, newcomer, auditor, agentId }: Scene): Shot[] {
   ];
 }
 
+/** A phone has this button; a wide window has everything in view. */
+async function pressMore(page: Page): Promise<void> {
+  const more = page.getByRole('button', { name: 'More' });
+  if (await more.isVisible()) await more.click();
+}
+
 function openLatest(page: Page) {
   return page.getByRole('main').getByRole('listitem').getByRole('button').first().click();
 }
@@ -242,6 +248,7 @@ function questionShots({ mia, admin, agentId, approvals }: Scene): Shot[] {
     { name: 'agent-stop-allowing', as: mia, path: agent, prepare: press('Stop allowing') },
     { name: 'agent-revoke', as: mia, path: agent, prepare: press(/^Revoke the agent/) },
     { name: 'agent-add', as: mia, path: '/agents?add=1' },
+    { name: 'more', as: mia, path: '/activity', prepare: pressMore },
     { name: 'account-menu', as: mia, path: '/profile', prepare: press(/^Account of/) },
   ];
 }
@@ -264,6 +271,16 @@ function troubleShots({ mia, approvals }: Scene): Shot[] {
     { name: 'error-services', as: mia, path: '/services', before: fail('**/v1/services?*') },
     { name: 'error-everything', as: mia, path: '/', before: fail('**/v1/identities/me') },
     { name: 'services-none', as: mia, path: '/services', before: answerWithNothing },
+    {
+      name: 'gateway-away',
+      as: mia,
+      path: '/approvals',
+      before: (page) => page.route('**/v1/events*', (route) => route.abort()),
+      async prepare(page) {
+        await page.route('**/v1/**', (route) => route.abort());
+        await page.getByText('No connection to the gateway').waitFor();
+      },
+    },
     {
       name: 'gateway-gone',
       as: mia,

@@ -260,6 +260,8 @@ describe.skipIf(!chromium.isAvailable)(`the home page in other states${chromium.
       '/v1/audit': emptyPage,
       '/v1/profile/visit': { previous_visit_at: hourAgo },
       '/v1/usage': { from: hourAgo, to: hourAgo, bucket: 'day', by: 'outcome', items: [] },
+      '/v1/profile': { handle: ann.name, email: ann.email, role: 'member', org: ann.org },
+      '/v1/sessions': emptyPage,
     };
   }
 
@@ -272,6 +274,44 @@ describe.skipIf(!chromium.isAvailable)(`the home page in other states${chromium.
     await page.getByText('None of your agents called anything since then.').waitFor();
     await page.getByText('Nothing happened yet.').waitFor();
     expect(await findProblemsInBothSchemes(page)).toEqual([]);
+  });
+
+  test('has under *More* of a phone what its bar has no room for', async () => {
+    answerWithNothing();
+    const page = await open('/', { viewport: phoneViewport });
+    const bar = page.getByRole('navigation', { name: 'Main' });
+    const more = bar.getByRole('button', { name: 'More' });
+    expect(await bar.getByRole('link').allTextContents()).toEqual([
+      'Home',
+      'Approvals',
+      'Agents',
+      'Services',
+    ]);
+    const chooseUnderMore = async (name: string) => {
+      await more.click();
+      const menu = page.getByRole('dialog');
+      expect(await findProblemsInBothSchemes(page)).toEqual([]);
+      await menu.getByRole('link', { name }).click();
+      await page.getByRole('heading', { name, level: 1 }).waitFor();
+      expect(await menu.count()).toBe(0);
+    };
+
+    await chooseUnderMore('Activity');
+    await chooseUnderMore('Profile');
+    await more.focus();
+    await page.keyboard.press('Enter');
+    await page.getByRole('dialog').getByText('ann@acme.example').waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await more.click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Sign out' }).click();
+    await page.waitForURL(/\/sign-in/);
+
+    server.me = { ...ann, role: 'member' };
+    await page.setViewportSize(desktopViewport);
+    await page.goto(server.url);
+    await bar.getByRole('link', { name: 'Activity' }).waitFor();
+    expect(await more.count()).toBe(0);
   });
 
   test('names what to mend, and only what the person can', async () => {

@@ -15,13 +15,6 @@ import { VisibleText } from '../ui/visible-text.tsx';
 export function AccountMenu() {
   const me = useMe();
   const [isOpen, setOpen] = createSignal(false);
-  const signOutMutation = useMutation(() => ({
-    mutationFn: signOut,
-    // Loading the page again discards everything that this page holds in memory.
-    onSuccess: () => location.assign('/'),
-    onError: (error: Error) => announce(error.message),
-  }));
-
   return (
     <Popover gutter={6} placement="bottom-end" open={isOpen()} onOpenChange={setOpen}>
       <Popover.Trigger
@@ -38,41 +31,58 @@ export function AccountMenu() {
       </Popover.Trigger>
       <Popover.Portal>
         <Popover.Content class="z-40 w-64 rounded-xl border border-line bg-surface p-2 shadow-lg">
-          <div class="mb-2 border-b border-line px-3 pt-1 pb-3">
-            <Popover.Title class="font-semibold wrap-anywhere">
-              <PersonName handle={me().name} displayName={me().display_name} />
-            </Popover.Title>
-            <Show when={me().email}>
-              {(email) => (
-                <p class="text-sm text-ink-soft">
-                  <VisibleText text={email()} />
-                </p>
-              )}
-            </Show>
-            <p class="mt-1 text-sm text-ink-soft">
-              {me().role ?? me().kind} of <VisibleText text={me().org.name} />
-            </p>
-          </div>
-          <A
-            href="/profile"
-            class="flex min-h-11 items-center rounded-lg px-3 font-semibold text-ink-soft hover:bg-sunken hover:text-ink"
-            onClick={() => setOpen(false)}
-          >
-            Profile
-          </A>
-          <Button
-            look="quiet"
-            class="w-full justify-start! px-3!"
-            disabled={signOutMutation.isPending}
-            onClick={() => signOutMutation.mutate()}
-          >
-            {signOutMutation.isPending ? 'Signing out…' : 'Sign out'}
-          </Button>
-          <Show when={signOutMutation.error}>
-            {(error) => <p class="px-3 pt-1 text-sm text-high">{error().message}</p>}
-          </Show>
+          <AccountItems onLeave={() => setOpen(false)} />
         </Popover.Content>
       </Popover.Portal>
     </Popover>
+  );
+}
+
+/** What a menu with this account has; `onLeave` is called when a link in it is followed. */
+export function AccountItems(props: { onLeave: () => void }) {
+  const me = useMe();
+  const signOutMutation = useMutation(() => ({
+    mutationFn: signOut,
+    // Loading the page again discards everything that this page holds in memory.
+    onSuccess: () => location.assign('/'),
+    onError: (error: Error) => announce(error.message),
+  }));
+
+  return (
+    <>
+      <div class="mb-2 border-b border-line px-3 pt-1 pb-3">
+        <Popover.Title class="font-semibold wrap-anywhere">
+          <PersonName handle={me().name} displayName={me().display_name} />
+        </Popover.Title>
+        <Show when={me().email}>
+          {(email) => (
+            <p class="text-sm text-ink-soft">
+              <VisibleText text={email()} />
+            </p>
+          )}
+        </Show>
+        <p class="mt-1 text-sm text-ink-soft">
+          {me().role ?? me().kind} of <VisibleText text={me().org.name} />
+        </p>
+      </div>
+      <A
+        href="/profile"
+        class="flex min-h-11 items-center rounded-lg px-3 font-semibold text-ink-soft hover:bg-sunken hover:text-ink"
+        onClick={() => props.onLeave()}
+      >
+        Profile
+      </A>
+      <Button
+        look="quiet"
+        class="w-full justify-start! px-3!"
+        disabled={signOutMutation.isPending}
+        onClick={() => signOutMutation.mutate()}
+      >
+        {signOutMutation.isPending ? 'Signing out…' : 'Sign out'}
+      </Button>
+      <Show when={signOutMutation.error}>
+        {(error) => <p class="px-3 pt-1 text-sm text-high">{error().message}</p>}
+      </Show>
+    </>
   );
 }

@@ -1,6 +1,7 @@
+import { Popover } from '@kobalte/core/popover';
 import { A, useLocation } from '@solidjs/router';
 import { useQuery } from '@tanstack/solid-query';
-import { For, Show } from 'solid-js';
+import { For, Show, createSignal } from 'solid-js';
 
 import { usePollEveryMs } from '../api/live.tsx';
 import { openApprovalsQuery } from '../features/approvals/approvals.queries.ts';
@@ -8,6 +9,7 @@ import { sortIntoQueue } from '../features/approvals/approval-view.ts';
 import { useMe } from '../features/session/session.tsx';
 import { Icon } from '../ui/icon.tsx';
 import type { IconName } from '../ui/icon.tsx';
+import { AccountItems } from './account-menu.tsx';
 
 interface Destination {
   readonly href: string;
@@ -15,6 +17,8 @@ interface Destination {
   readonly icon: IconName;
   /** True if only the address itself belongs to the destination, and no address below it. */
   readonly isExact?: boolean;
+  /** True if a phone has it under *More*, because its bar has no room for it. */
+  readonly isUnderMore?: boolean;
 }
 
 const approvals: Destination = { href: '/approvals', label: 'Approvals', icon: 'check' };
@@ -23,8 +27,11 @@ const destinations: readonly Destination[] = [
   approvals,
   { href: '/agents', label: 'Agents', icon: 'bot' },
   { href: '/services', label: 'Services', icon: 'plug' },
-  { href: '/activity', label: 'Activity', icon: 'list' },
+  { href: '/activity', label: 'Activity', icon: 'list', isUnderMore: true },
 ];
+
+const itemClass =
+  'relative flex w-full items-center rounded-lg font-medium hover:bg-sunken max-lg:min-h-14 max-lg:flex-col max-lg:justify-center max-lg:gap-0.5 max-lg:text-xs lg:min-h-11 lg:gap-3 lg:px-3';
 
 /** Pages with their own bar at the bottom of a phone, where two bars would leave too little room. */
 const pagesWithOwnBar = /^\/approvals\/./;
@@ -43,11 +50,14 @@ export function Navigation() {
         <ul class="flex lg:flex-col lg:gap-1">
           <For each={destinations}>
             {(destination) => (
-              <li class="max-lg:grow max-lg:basis-0">
+              <li
+                class="max-lg:grow max-lg:basis-0"
+                classList={{ 'max-lg:hidden': destination.isUnderMore === true }}
+              >
                 <A
                   href={destination.href}
                   end={destination.isExact === true}
-                  class="relative flex items-center rounded-lg font-medium hover:bg-sunken max-lg:min-h-14 max-lg:flex-col max-lg:justify-center max-lg:gap-0.5 max-lg:text-xs lg:min-h-11 lg:gap-3 lg:px-3"
+                  class={itemClass}
                   activeClass="text-accent lg:bg-accent-soft"
                   inactiveClass="text-ink-soft"
                 >
@@ -60,6 +70,9 @@ export function Navigation() {
               </li>
             )}
           </For>
+          <li class="grow basis-0 lg:hidden">
+            <More />
+          </li>
         </ul>
       </nav>
       {/* On a phone, the end of a page can be scrolled out from under the bar. */}
@@ -67,6 +80,49 @@ export function Navigation() {
         <div class="order-last h-16 lg:hidden" aria-hidden="true" />
       </Show>
     </>
+  );
+}
+
+/** The pages for which the bar of a phone has no room, and the account. */
+function More() {
+  const location = useLocation();
+  const [isOpen, setOpen] = createSignal(false);
+  const leave = () => setOpen(false);
+  const pages = destinations.filter(({ isUnderMore }) => isUnderMore);
+  const isHere = () =>
+    ['/profile', ...pages.map(({ href }) => href)].some((href) =>
+      location.pathname.startsWith(href),
+    );
+  return (
+    <Popover gutter={8} placement="top-end" open={isOpen()} onOpenChange={setOpen}>
+      <Popover.Trigger
+        class={itemClass}
+        classList={{ 'text-accent': isHere(), 'text-ink-soft': !isHere() }}
+      >
+        <Icon name="more" />
+        More
+      </Popover.Trigger>
+      <Popover.Portal>
+        <Popover.Content class="z-40 w-64 rounded-xl border border-line bg-surface p-2 shadow-lg">
+          <div class="mb-2 border-b border-line pb-2">
+            <For each={pages}>
+              {({ href, icon, label }) => (
+                <A
+                  href={href}
+                  class="flex min-h-11 items-center gap-3 rounded-lg px-3 font-semibold hover:bg-sunken"
+                  activeClass="text-accent"
+                  inactiveClass="text-ink-soft"
+                  onClick={leave}
+                >
+                  <Icon name={icon} /> {label}
+                </A>
+              )}
+            </For>
+          </div>
+          <AccountItems onLeave={leave} />
+        </Popover.Content>
+      </Popover.Portal>
+    </Popover>
   );
 }
 

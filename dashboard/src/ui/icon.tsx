@@ -45,6 +45,7 @@ const iconShapes = {
     </>
   ),
   list: () => <path d="M7 5h10M7 10h10M7 15h10M3.2 5h.1M3.2 10h.1M3.2 15h.1" />,
+  more: () => <path d="M4.5 10h.1M10 10h.1M15.5 10h.1" stroke-width="2.6" />,
   pause: () => <path d="M7 4.5v11M13 4.5v11" />,
   pencil: () => <path d="m12.6 4.2 3.2 3.2-8.6 8.6-4 .8.8-4 8.6-8.6Z" />,
   play: () => <path d="M6.5 4v12l9-6-9-6Z" />,
