@@ -67,6 +67,13 @@ describe.skipIf(!chromium.isAvailable)(`a person who connects a service${chromiu
   test('finds it by a word, enters a token by the keyboard, and calls it', async () => {
     await signInAs(mia);
     await openPage('/services/new');
+    for (const [word, title] of [
+      ['email', 'Gmail'],
+      ['chat', 'Slack'],
+    ] as const) {
+      await page.getByLabel('Which one?').fill(word);
+      await page.getByRole('link', { name: new RegExp(`^${title}`) }).waitFor();
+    }
     await page.getByLabel('Which one?').fill('notes testing');
     await page.getByText('1 service', { exact: true }).waitFor();
     expect(await findAccessibilityProblems(page)).toEqual([]);

@@ -45,3 +45,22 @@ test('where none has every word, those with most of them come first', () => {
 test('short words find nothing alone', () => {
   expect(keysOf('do a zebra')).toEqual({ keys: [], hasAllWords: false });
 });
+
+test('a search finds what has another word of the same meaning, after what has the word itself', () => {
+  const found = (text: string) =>
+    findTemplates(
+      [
+        templateOf('slack', 'Messages and channels of a workspace'),
+        templateOf('teams', 'Teams, channels and chats'),
+        templateOf('gmail', 'Messages and drafts of a mailbox'),
+        templateOf('jira', 'Issues and comments'),
+        templateOf('zendesk', 'Tickets and views'),
+      ],
+      text,
+    ).templates.map(({ key }) => key);
+  expect(found('chat')).toEqual(['teams', 'slack']);
+  expect(found('Emails')).toEqual(['gmail']);
+  expect(found('emai')).toEqual(['gmail']);
+  expect(found('issues')).toEqual(['jira', 'zendesk']);
+  expect(found('ticket')).toEqual(['zendesk', 'jira']);
+});

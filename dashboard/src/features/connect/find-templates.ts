@@ -9,14 +9,68 @@ export interface FoundTemplates {
 /** Shorter words, such as "a" and "to", are found everywhere and tell nothing. */
 const tellingCharactersMin = 3;
 
-/** The connectable templates, each key once, that a person looks for with these words. */
+/** Words that people search by, and those that descriptions have for the same. */
+const otherWords: Readonly<Record<string, readonly string[]>> = {
+  appointment: ['calendar'],
+  billing: ['payments', 'invoices'],
+  bug: ['issues'],
+  chat: ['channels'],
+  code: ['repositories', 'branches'],
+  crm: ['sales'],
+  doc: ['documents', 'pages', 'files'],
+  email: ['mail'],
+  git: ['repositories', 'branches'],
+  helpdesk: ['support'],
+  inbox: ['mail'],
+  issue: ['tickets'],
+  llm: ['models'],
+  login: ['identity'],
+  meeting: ['calendar'],
+  messaging: ['messages'],
+  monitoring: ['monitors', 'alerts', 'incidents'],
+  oncall: ['on-call'],
+  sms: ['text messages'],
+  sso: ['identity'],
+  storage: ['files', 'buckets'],
+  task: ['issues', 'cards'],
+  ticket: ['issues'],
+  todo: ['tasks', 'issues', 'cards'],
+  video: ['meetings'],
+  website: ['hosting'],
+  wiki: ['pages'],
+};
+
+/** The words that mean the same as this one, which may be a plural, or not typed to its end. */
+function otherWordsOf(word: string): readonly string[] {
+  if (word.length < tellingCharactersMin) return [];
+  const singular = word.replace(/s$/, '');
+  return [
+    singular,
+    ...Object.entries(otherWords).flatMap(([key, words]) =>
+      key.startsWith(word) || key === singular ? words : [],
+    ),
+  ];
+}
+
+/**
+ * The connectable templates, each key once, that a person looks for with these words; those that
+ * have the words themselves before those that have others of the same meaning.
+ */
 export function findTemplates(templates: readonly Template[], text: string): FoundTemplates {
-  const words = text.toLowerCase().split(/\s+/).filter(Boolean);
-  const candidates = connectableOf(templates).map((template) => {
-    const { key, title, description, category } = template;
-    const searchableText = `${key} ${title} ${description} ${category}`.toLowerCase();
-    return { template, found: words.filter((word) => searchableText.includes(word)) };
-  });
+  const words = text
+    .toLowerCase()
+    .split(/\s+/)
+    .filter(Boolean)
+    .map((word) => ({ word, others: otherWordsOf(word) }));
+  const candidates = connectableOf(templates)
+    .map((template) => {
+      const { key, title, description, category } = template;
+      const searchableText = `${key} ${title} ${description} ${category}`.toLowerCase();
+      const has = (word: string) => searchableText.includes(word);
+      const found = words.filter(({ word, others }) => has(word) || others.some(has));
+      return { template, found, literalCount: found.filter(({ word }) => has(word)).length };
+    })
+    .toSorted((one, other) => other.literalCount - one.literalCount);
   const complete = candidates.filter(({ found }) => found.length === words.length);
   if (complete.length > 0) {
     return { templates: complete.map(({ template }) => template), hasAllWords: true };
@@ -24,7 +78,7 @@ export function findTemplates(templates: readonly Template[], text: string): Fou
   const partial = candidates
     .map(({ template, found }) => ({
       template,
-      count: found.filter(({ length }) => length >= tellingCharactersMin).length,
+      count: found.filter(({ word }) => word.length >= tellingCharactersMin).length,
     }))
     .filter(({ count }) => count > 0)
     .toSorted((one, other) => other.count - one.count);
