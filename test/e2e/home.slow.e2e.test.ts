@@ -223,6 +223,50 @@ describe.skipIf(!chromium.isAvailable)(`the home page of a gateway${chromium.not
     await page.waitForURL(`${world.url}/activity`);
   });
 
+  test('tells an auditor in the activity whether the log is in order, and filters it by person and kind', async () => {
+    await openAs(auditor);
+    await page.goto(`${world.url}/activity?user_id=${mia.id}&type=approval.resolved`);
+    const rows = page.getByRole('main').getByRole('list').getByRole('listitem');
+    await rows.getByText('Denied', { exact: true }).waitFor();
+    expect(await rows.count()).toBe(1);
+    const whose = page.getByRole('combobox', { name: 'Whose' });
+    const what = page.getByRole('combobox', { name: 'What' });
+    expect(await whose.locator('option:checked').textContent()).toBe('mia');
+    expect(await what.locator('option:checked').textContent()).toBe('Approval resolved');
+
+    const line = page.getByText(/The audit log: in order up to record \d+/);
+    await line.click();
+    await page.getByText(/records are in order/).waitFor();
+    await page.getByText(/^Hash [0-9a-f]{64}/).waitFor();
+    for (const viewport of [phoneViewport, desktopViewport]) {
+      await page.setViewportSize(viewport);
+      expect(await findProblemsInBothSchemes(page)).toEqual([]);
+      expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(
+        await page.evaluate('document.documentElement.clientWidth'),
+      );
+    }
+
+    await what.selectOption('Session created');
+    await page.waitForURL(`${world.url}/activity?user_id=${mia.id}&type=session.created`);
+    await whose.selectOption('aud');
+    await page.waitForURL(`${world.url}/activity?user_id=${auditor.id}&type=session.created`);
+
+    await openAs(mia);
+    await page.goto(`${world.url}/activity?type=approval.resolved`);
+    await rows.getByText('Denied', { exact: true }).waitFor();
+    expect(await page.getByText('The audit log').count()).toBe(0);
+    expect(await whose.count()).toBe(0);
+  });
+
+  test('says in the activity from which record on the log does not fit', async () => {
+    await world.tables.query(`update audit.record set description = 'Nothing' where seq = 2`);
+    await openAs(auditor, desktopViewport);
+    await page.goto(`${world.url}/activity`);
+    await page.getByText('The audit log: does not fit from record 2').waitFor();
+    await page.getByText('was changed or removed').waitFor();
+    expect(await findProblemsInBothSchemes(page)).toEqual([]);
+  });
+
   test('shows each person the activity of their own tree, and an auditor that of everybody', async () => {
     const other = await world.person({ orgId: world.admin.orgId, name: 'kim', role: 'member' });
     for (const [person, sees] of [

@@ -1,11 +1,25 @@
 import { expect, test } from 'vitest';
 
-import { readActivityFilter, toActivitySearch, toAuditQuery } from './activity-filter.ts';
+import {
+  readActivityFilter,
+  toActivitySearch,
+  toAuditQuery,
+  typeChoices,
+} from './activity-filter.ts';
 
 const agent = '019a0c1e-5d0b-7c3f-9d0e-0c6f7d1f2a3b';
+const person = '019a0c1e-5d0b-7c3f-9d0e-0c6f7d1f2a3c';
 
 test('the address holds the filter, and nothing of it that is not set', () => {
-  const search = { q: ' note ', agent, service: 'org/github', outcome: 'denied', days: '7' };
+  const search = {
+    q: ' note ',
+    agent,
+    user_id: person,
+    type: 'rule.created',
+    service: 'org/github',
+    outcome: 'denied',
+    days: '7',
+  };
   const filter = readActivityFilter(search);
 
   expect(Object.fromEntries(new URLSearchParams(toActivitySearch(filter)))).toEqual({
@@ -18,6 +32,8 @@ test('the address holds the filter, and nothing of it that is not set', () => {
   ).toEqual({
     text: 'note',
     identity_id: agent,
+    user_id: person,
+    type: 'rule.created',
     service: 'org/github',
     outcome: 'denied',
     since: '1969-12-25T00:00:00.000Z',
@@ -29,6 +45,8 @@ test('filters in the URL that the API does not know are left out', () => {
   const filter = readActivityFilter({
     q: ['a', 'b'],
     agent: "' or 1=1",
+    user_id: 'everybody',
+    type: 'rule.painted',
     service: 'x\0'.repeat(300),
     outcome: 'everything',
     risk: 'high',
@@ -38,9 +56,19 @@ test('filters in the URL that the API does not know are left out', () => {
   expect(filter).toEqual({
     q: '',
     agent: '',
+    user_id: '',
+    type: '',
     service: 'x'.repeat(100),
     outcome: '',
     risk: '',
     days: '',
   });
+});
+
+test('kinds of records are offered in words', () => {
+  expect(typeChoices.slice(0, 2)).toEqual([
+    ['', 'Anything'],
+    ['action.denied', 'Action denied'],
+  ]);
+  expect(typeChoices).toContainEqual(['mcp_connection.changed', 'MCP connection changed']);
 });

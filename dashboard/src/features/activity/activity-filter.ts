@@ -1,10 +1,16 @@
 import type { AuditOutcome } from '#contracts/audit';
+import { eventTypes } from '#contracts/event-types';
+import type { EventType } from '#contracts/event-types';
 import type { Risk } from '#contracts/vocabulary';
 
 /** Which records the activity shows. The address of the page holds all of it. */
 export interface ActivityFilter {
   readonly q: string;
+  /** One agent or person. */
   readonly agent: string;
+  /** A person with all of their agents. */
+  readonly user_id: string;
+  readonly type: EventType | '';
   readonly service: string;
   readonly outcome: AuditOutcome | '';
   readonly risk: Risk | '';
@@ -38,6 +44,19 @@ export const daysChoices = [
   ['30', 'Last 30 days'],
 ] as const;
 
+/** Every kind of record, by words such as `Rule created`. */
+export const typeChoices: readonly (readonly [EventType | '', string])[] = [
+  ['', 'Anything'],
+  ...(Object.keys(eventTypes) as EventType[])
+    .map((type) => [type, wordsOfType(type)] as const)
+    .toSorted(([, one], [, other]) => one.localeCompare(other)),
+];
+
+function wordsOfType(type: string): string {
+  const words = type.replaceAll(/[._]/g, ' ').replace('oauth', 'OAuth').replace('mcp', 'MCP');
+  return words.slice(0, 1).toUpperCase() + words.slice(1);
+}
+
 /** The API refuses longer texts. */
 const textMax = 200;
 const serviceMax = 100;
@@ -52,11 +71,16 @@ export function readActivityFilter(search: Search): ActivityFilter {
   const choose = <Value extends string>(
     name: string,
     choices: readonly (readonly [Value, string])[],
-  ) => choices.find(([value]) => value === read(name, 20))?.[0] ?? choices[0]?.[0];
-  const agent = read('agent', 36);
+  ) => choices.find(([value]) => value === read(name, 60))?.[0] ?? choices[0]?.[0];
+  const readId = (name: string) => {
+    const id = read(name, 36);
+    return /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/.test(id) ? id : '';
+  };
   return {
     q: read('q', textMax),
-    agent: /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/.test(agent) ? agent : '',
+    agent: readId('agent'),
+    user_id: readId('user_id'),
+    type: choose('type', typeChoices) ?? '',
     service: read('service', serviceMax),
     outcome: choose('outcome', outcomeChoices) ?? '',
     risk: choose('risk', riskChoices) ?? '',
@@ -71,15 +95,13 @@ export function toActivitySearch({ q, ...filter }: ActivityFilter): string {
 
 /** The query of `GET /v1/audit`. */
 export function toAuditQuery(
-  { q, agent, service, outcome, risk, days }: ActivityFilter,
+  { q, agent, days, ...filter }: ActivityFilter,
   { cursor, nowMs }: { cursor: string | null; nowMs: number },
 ): string {
   return toQuery({
     text: q.trim(),
     identity_id: agent,
-    service,
-    outcome,
-    risk,
+    ...filter,
     since: days === '' ? '' : new Date(nowMs - Number(days) * dayMs).toISOString(),
     limit: '100',
     cursor: cursor ?? '',

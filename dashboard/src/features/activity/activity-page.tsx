@@ -20,10 +20,12 @@ import {
   readActivityFilter,
   riskChoices,
   toActivitySearch,
+  typeChoices,
 } from './activity-filter.ts';
 import type { ActivityFilter } from './activity-filter.ts';
 import { activityQuery } from './activity.queries.ts';
 import { eventLinesOf } from './calls-view.ts';
+import { ChainLine } from './chain-state.tsx';
 import { EventRow } from './event-row.tsx';
 
 /** After this many pages the list points to the filters instead of loading more. */
@@ -62,11 +64,14 @@ export function ActivityPage() {
   return (
     <main id="content" class="mx-auto max-w-4xl px-3 py-4 sm:px-6 sm:py-8">
       <h1 class="px-1 text-xl font-semibold sm:text-2xl">Activity</h1>
-      <p class="mt-1 mb-4 px-1 text-ink-soft">
+      <p class="mt-1 px-1 text-ink-soft">
         {me().role === 'member'
           ? 'What you and your agents did, and what became of it.'
           : 'What everybody in the organisation did, and what became of it.'}
       </p>
+      <Show when={me().role !== 'member'} fallback={<div class="h-4" />}>
+        <ChainLine />
+      </Show>
       <Filters filter={filter()} onChange={change} />
       <Show when={records.error}>
         {(error) => <ErrorNotice error={error()} onRetry={() => void records.refetch()} />}
@@ -126,16 +131,21 @@ function More(props: { isLast: boolean; isLoading: boolean; onMore: () => void }
 }
 
 function Filters(props: { filter: ActivityFilter; onChange: (filter: ActivityFilter) => void }) {
+  const me = useMe();
   const identities = useInfiniteQuery(() => identitiesQuery());
   const services = useQuery(() => servicesQuery());
   const set = (part: Partial<ActivityFilter>) => props.onChange({ ...props.filter, ...part });
+  const known = createMemo(() => (identities.data?.pages ?? []).flatMap(({ items }) => items));
+  const people = createMemo(() =>
+    withChosen(
+      new Map(known().flatMap(({ id, kind, name }) => (kind === 'user' ? [[id, name]] : []))),
+      props.filter.user_id,
+      'this person',
+    ),
+  );
   const agents = createMemo(() =>
     withChosen(
-      new Map(
-        (identities.data?.pages ?? []).flatMap(({ items }) =>
-          items.map(({ id, path }) => [id, path.slice(-2).join(' › ')] as const),
-        ),
-      ),
+      new Map(known().map(({ id, path }) => [id, path.slice(-2).join(' › ')] as const)),
       props.filter.agent,
       'this agent',
     ),
@@ -167,6 +177,20 @@ function Filters(props: { filter: ActivityFilter; onChange: (filter: ActivityFil
             value={props.filter.agent}
             options={[['', 'Everybody'], ...agents()]}
             onChange={(agent) => set({ agent })}
+          />
+          <Show when={me().role !== 'member' || props.filter.user_id !== ''}>
+            <Select
+              label="Whose agents"
+              value={props.filter.user_id}
+              options={[['', 'Everybody’s agents'], ...people()]}
+              onChange={(user_id) => set({ user_id })}
+            />
+          </Show>
+          <Select
+            label="What"
+            value={props.filter.type}
+            options={typeChoices}
+            onChange={(type) => set({ type: type as ActivityFilter['type'] })}
           />
           <Select
             label="Service"

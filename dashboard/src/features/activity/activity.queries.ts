@@ -1,7 +1,7 @@
 import { infiniteQueryOptions, queryOptions } from '@tanstack/solid-query';
 
 import type { AuditRecord } from '#contracts/audit';
-import type { AuditLookup } from '#contracts/http/audit';
+import type { AuditLookup, AuditVerification } from '#contracts/http/audit';
 import { request } from '../../api/client.ts';
 import type { Page } from '../../api/pages.ts';
 import { serverNowMs } from '../../api/server-clock.ts';
@@ -34,4 +34,20 @@ export const recordsOfCallQuery = ({ id, approval_id }: AuditRecord) =>
       const path = `/v1/audit?approval_id=${approval_id}&limit=100` as const;
       return (await request<AuditPage>(path, { signal })).items.toReversed();
     },
+  });
+
+/** The latest records, of which some belong to one call and some to none. */
+export const latestRecordsQuery = () =>
+  queryOptions({
+    queryKey: ['audit', 'latest'],
+    queryFn: ({ signal }) => request<Page<AuditRecord>>('/v1/audit?limit=60', { signal }),
+  });
+
+/** Reads the whole chain, so it is asked once. */
+export const chainQuery = () =>
+  queryOptions({
+    queryKey: ['audit', 'chain'],
+    queryFn: ({ signal }) => request<AuditVerification>('/v1/audit/verify', { signal }),
+    staleTime: 'static',
+    retry: false,
   });

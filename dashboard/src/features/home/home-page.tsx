@@ -11,6 +11,7 @@ import { Loaded } from '../../ui/loaded.tsx';
 import { ErrorNotice } from '../../ui/notice.tsx';
 import { TimeAgo } from '../../ui/times.tsx';
 import { useTitle } from '../../ui/title.ts';
+import { latestRecordsQuery } from '../activity/activity.queries.ts';
 import { lastCallsOf, presentCall } from '../activity/calls-view.ts';
 import { sortIntoQueue } from '../approvals/approval-view.ts';
 import { openApprovalsQuery } from '../approvals/approvals.queries.ts';
@@ -21,13 +22,7 @@ import { useMe } from '../session/session.tsx';
 import { CallList, OutcomeCounts } from './activity.tsx';
 import { HomeSection, Rows } from './home-section.tsx';
 import { missingAppsOf, orgRequestsOf, sinceOf, waitingItemsOf } from './home-view.ts';
-import {
-  deniedRecordsQuery,
-  latestRecordsQuery,
-  oauthAppsQuery,
-  usageSinceQuery,
-  visitQuery,
-} from './home.queries.ts';
+import { deniedRecordsQuery, oauthAppsQuery, usageSinceQuery, visitQuery } from './home.queries.ts';
 import { AllWell, ChainState, Troubles } from './installation.tsx';
 import { mendsOf } from './mend-view.ts';
 import { MendList } from './mends.tsx';

@@ -1,7 +1,7 @@
 import { queryOptions } from '@tanstack/solid-query';
 
 import type { AuditRecord } from '#contracts/audit';
-import type { AuditVerification, Usage } from '#contracts/http/audit';
+import type { Usage } from '#contracts/http/audit';
 import type { OauthApp } from '#contracts/http/oauth-apps';
 import type { Profile } from '#contracts/http/profile';
 import type { Webhook } from '#contracts/http/webhooks';
@@ -32,27 +32,11 @@ export const usageSinceQuery = (since: string) =>
       request<Usage>(`/v1/usage?${new URLSearchParams({ from: since }).toString()}`, { signal }),
   });
 
-/** The latest records, of which some belong to one call and some to none. */
-export const latestRecordsQuery = () =>
-  queryOptions({
-    queryKey: ['audit', 'latest'],
-    queryFn: ({ signal }) => request<Page<AuditRecord>>('/v1/audit?limit=60', { signal }),
-  });
-
 export const deniedRecordsQuery = () =>
   queryOptions({
     queryKey: ['audit', 'denied'],
     queryFn: ({ signal }) =>
       request<Page<AuditRecord>>('/v1/audit?outcome=denied&limit=10', { signal }),
-  });
-
-/** Reads the whole chain, so it is asked once. */
-export const chainQuery = () =>
-  queryOptions({
-    queryKey: ['audit', 'chain'],
-    queryFn: ({ signal }) => request<AuditVerification>('/v1/audit/verify', { signal }),
-    staleTime: 'static',
-    retry: false,
   });
 
 export const oauthAppsQuery = () =>
