@@ -14,6 +14,26 @@ const desktop = { width: 1280, height: 900 };
 const phone = { width: 360, height: 740 };
 const password = 'CANARY-battery-staple';
 
+/** Runs before the scripts of a page: notes what is asked and shown, and says yes once asked. */
+const standInForNotifications = `
+  window.said = [];
+  window.isLookedAt = true;
+  document.hasFocus = () => isLookedAt;
+  window.Notification = class extends EventTarget {
+    static permission = sessionStorage.getItem('permission') ?? 'default';
+    static async requestPermission() {
+      said.push('asked');
+      sessionStorage.setItem('permission', 'granted');
+      return (Notification.permission = 'granted');
+    }
+    constructor(title) {
+      super();
+      said.push(title);
+      window.press = () => this.dispatchEvent(new Event('click'));
+    }
+    close() {}
+  };`;
+
 /** Each test continues on the page where the previous test stopped. */
 describe.skipIf(!chromium.isAvailable)(`the profile page${chromium.note}`, () => {
   let world: World;
@@ -152,6 +172,57 @@ describe.skipIf(!chromium.isAvailable)(`the profile page${chromium.note}`, () =>
     expect((await watched.context.cookies()).map(({ name }) => name)).not.toContain(
       'gateway_theme',
     );
+  });
+
+  test('turns notifications of waiting approvals on and off, and asks the browser only then', async () => {
+    const other = await browser.newPage({ viewport: phone });
+    const { page: own, context, complaints } = other;
+    // Chromium without a screen can ask nobody and shows nothing.
+    await own.addInitScript(standInForNotifications);
+    await own.goto(`${url}/profile`);
+    await signIn(own);
+    const section = own.getByRole('region', { name: 'Notifications' });
+    await section.getByText('They are off.').waitFor();
+    expect(await own.evaluate('said')).toEqual([]);
+    await section.getByRole('button', { name: 'Turn on notifications' }).click();
+    await section.getByText('They are on.').waitFor();
+    expect(await own.evaluate('said')).toEqual(['asked', 'Notifications are on']);
+    expect(await findProblemsInBothSchemes(own)).toEqual([]);
+    expect(await own.evaluate('document.documentElement.scrollWidth')).toBe(phone.width);
+
+    const ann = await callerOf(other);
+    const bot = await createAgent(url, ann, 'night-bot');
+    const ask = async (note: string) => {
+      const to = `${world.upstream.url}/notes/${note}`;
+      const call = { service: 'http', method: 'POST', url: to };
+      return successfulBodyOf(await bot.post('/v1/actions/call', call)).approval_id;
+    };
+    await own.getByText('Live', { exact: true }).waitFor({ state: 'attached' });
+    const queue = own.getByRole('link', { name: /Approvals/ });
+    await ask('seen');
+    await queue.getByText('1').waitFor();
+    await own.evaluate('isLookedAt = false');
+    const id = await ask('unseen');
+    await queue.getByText('2').waitFor();
+    expect(await own.evaluate('said.slice(2)')).toEqual(['night-bot asks']);
+    await own.evaluate('press()');
+    await own.waitForURL(`${url}/approvals/${id}`);
+
+    await own.goto(`${url}/profile`);
+    await section.getByRole('button', { name: 'Turn off notifications' }).click();
+    await section.getByText('They are off.').waitFor();
+    await own.evaluate('isLookedAt = false');
+    await own.getByText('Live', { exact: true }).waitFor({ state: 'attached' });
+    await ask('off');
+    await queue.getByText('3').waitFor();
+    expect(await own.evaluate('said')).toEqual([]);
+
+    await own.evaluate("sessionStorage.setItem('permission', 'denied')");
+    await own.reload();
+    await section.getByText('This browser blocks notifications').waitFor();
+    expect(await section.getByRole('button').count()).toBe(0);
+    expect(complaints).toEqual([]);
+    await context.close();
   });
 
   test('is no page below it, nor are others that nobody serves', async () => {

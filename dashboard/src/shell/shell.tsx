@@ -1,8 +1,10 @@
-import { A } from '@solidjs/router';
+import { A, useNavigate } from '@solidjs/router';
 import type { JSX } from 'solid-js';
 
+import type { EventType } from '#contracts/event-types';
 import { LiveUpdates } from '../api/live.tsx';
 import { announceEvent } from '../features/approvals/announce-event.ts';
+import { notifyOfEvent } from '../features/notifications/notifications.ts';
 import { useMe } from '../features/session/session.tsx';
 import { Announcer } from '../ui/announcer.tsx';
 import { Logo } from '../ui/icon.tsx';
@@ -15,8 +17,14 @@ import { Navigation } from './navigation.tsx';
 /** The frame around every page of a signed-in person. */
 export function Shell(props: { children?: JSX.Element }) {
   const me = useMe();
+  const navigate = useNavigate();
+  const onEvent = (type: EventType, data: unknown) => {
+    announceEvent(type, data);
+    const onOpen = (id: string) => navigate(`/approvals/${id}`);
+    notifyOfEvent({ type, data }, { personId: me().id, onOpen });
+  };
   return (
-    <LiveUpdates personId={me().id} onEvent={announceEvent}>
+    <LiveUpdates personId={me().id} onEvent={onEvent}>
       <a
         href="#content"
         class="sr-only z-50 rounded-lg bg-surface px-4 py-2 focus:not-sr-only focus:fixed focus:top-2 focus:left-2"

@@ -7,6 +7,7 @@ import { ErrorNotice } from '../../ui/notice.tsx';
 import { useTitle } from '../../ui/title.ts';
 import { VisibleText } from '../../ui/visible-text.tsx';
 import { DisplayNameForm } from './display-name-form.tsx';
+import { NotificationChoice } from './notification-choice.tsx';
 import { profileQuery } from './profile.queries.ts';
 import { Section } from './section.tsx';
 import { SessionList } from './session-list.tsx';
@@ -42,6 +43,9 @@ export function ProfilePage() {
               </Section>
               <Section title="Sessions">
                 <SessionList />
+              </Section>
+              <Section title="Notifications">
+                <NotificationChoice />
               </Section>
               <Section title="Theme">
                 <ThemeChoice />
