@@ -10,7 +10,7 @@ import { auditStream, eventsStream } from '#contracts/events';
 import { filesStream } from '#contracts/files';
 import { components } from '#contracts/vocabulary';
 import type { Component } from '#contracts/vocabulary';
-import { migrate } from '#database';
+import { migrate, storeSettingsStatements } from '#database';
 import type { CompiledTemplate } from '#contracts/template';
 import { provisionStreams } from '#events';
 import type { StreamSettings } from '#events';
@@ -83,6 +83,12 @@ async function grantRole(client: pg.Client, schema: SchemaOwner, role: Role): Pr
   const { rows } = await client.query('select from pg_roles where rolname = $1', [role.user]);
   const verb = rows.length === 0 ? 'create' : 'alter';
   await client.query(`${verb} role ${user} login password ${password}`);
+  const [{ name: database }] = (
+    await client.query('select quote_ident(current_database()) as name')
+  ).rows as [{ name: string }];
+  for (const statement of storeSettingsStatements({ role: user, database, schema })) {
+    await client.query(statement);
+  }
   await client.query(`grant usage on schema ${schema} to ${user}`);
   await client.query(`grant ${privileges[schema]} on all tables in schema ${schema} to ${user}`);
   await client.query(`revoke all on table ${schema}.migration from ${user}`);

@@ -1,9 +1,9 @@
 import { defineConfig } from '#config';
 import type { Config } from '#config';
+import { databaseSettings } from '#database';
 
 export const approvalsConfig = defineConfig('approvals', [
-  'DATABASE_URL',
-  'DATABASE_CONNECTIONS_MAX',
+  ...databaseSettings,
   'NATS_URL',
   'DECISION_PUBLIC_KEY',
   'LOG_LEVEL',

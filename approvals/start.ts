@@ -7,7 +7,7 @@ import { executor } from '#contracts/bus/executor';
 import { policy } from '#contracts/bus/policy';
 import { decisionStatement } from '#contracts/decision';
 import { gap } from '#contracts/permit';
-import { openDatabase } from '#database';
+import { openOwnDatabase } from '#database';
 import { startRelay } from '#events';
 import { createLookupCache } from '#cache';
 import { repeat } from '#process';
@@ -41,13 +41,7 @@ export async function startApprovals(
   const logger = createLogger({ component: 'approvals', level: config.LOG_LEVEL });
 
   await using startup = new AsyncDisposableStack();
-  const db = startup.use(
-    openDatabase({
-      url: config.DATABASE_URL,
-      schema: 'approvals',
-      connectionsMax: config.DATABASE_CONNECTIONS_MAX,
-    }),
-  );
+  const db = startup.use(await openOwnDatabase(config, { schema: 'approvals' }));
   const bus = startup.use(await connectBus({ url: config.NATS_URL, name: 'approvals', local }));
   const relay = startup.use(startRelay({ db, bus, owner: 'approvals', logger }));
 

@@ -1,9 +1,9 @@
 import { defineConfig } from '#config';
 import type { Config } from '#config';
+import { databaseSettings } from '#database';
 
 export const auditConfig = defineConfig('audit', [
-  'DATABASE_URL',
-  'DATABASE_CONNECTIONS_MAX',
+  ...databaseSettings,
   'NATS_URL',
   'PRINCIPAL_KEY_AUDIT',
   'LOG_LEVEL',

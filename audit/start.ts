@@ -1,7 +1,7 @@
 import { connectBus, connectReader, serve } from '#bus';
 import type { InProcess } from '#bus';
 import { audit } from '#contracts/bus/audit';
-import { openDatabase } from '#database';
+import { openOwnDatabase } from '#database';
 import type { RunningComponent } from '#process';
 import { busCheck, consumerCheck, databaseChecks, watchReadiness } from '#readiness';
 import { createPrincipalReader } from '#signing';
@@ -21,14 +21,7 @@ export async function startAudit(
   const logger = createLogger({ component: 'audit', level: config.LOG_LEVEL });
 
   await using startup = new AsyncDisposableStack();
-  const db = startup.use(
-    openDatabase({
-      url: config.DATABASE_URL,
-      schema: 'audit',
-      connectionsMax: config.DATABASE_CONNECTIONS_MAX,
-      planEachTime: true,
-    }),
-  );
+  const db = startup.use(await openOwnDatabase(config, { schema: 'audit', planEachTime: true }));
   const bus = startup.use(await connectBus({ url: config.NATS_URL, name: 'audit', local }));
   const reader = startup.use(await connectReader({ url: config.NATS_URL, name: 'audit' }));
   const readPrincipal = createPrincipalReader(config.PRINCIPAL_KEY_AUDIT.reveal());

@@ -1,13 +1,13 @@
 import { defineConfig, principalKeyNames } from '#config';
 import type { Config } from '#config';
+import { databaseSettings } from '#database';
 import { readEgressSettings } from '#egress';
 import { readEnvironmentProviders } from './sign-in-providers/environment-providers.ts';
 
 export const authConfig = defineConfig(
   'auth',
   [
-    'DATABASE_URL',
-    'DATABASE_CONNECTIONS_MAX',
+    ...databaseSettings,
     'NATS_URL',
     'SHUTDOWN_PAUSE_SECONDS',
     ...principalKeyNames,

@@ -6,7 +6,7 @@ import { deriveBaseUrl, principalKeyNames, revealKeys } from '#config';
 import { auth } from '#contracts/bus/auth';
 import type { DecisionStatement } from '#contracts/decision';
 import type { Principal } from '#contracts/vocabulary';
-import { openDatabase } from '#database';
+import { openOwnDatabase } from '#database';
 import type { Database } from '#database';
 import { openEgress, readEgressSettings } from '#egress';
 import type { Egress } from '#egress';
@@ -51,13 +51,7 @@ export async function startAuth(
   const logger = createLogger({ component: 'auth', level: config.LOG_LEVEL });
 
   await using startup = new AsyncDisposableStack();
-  const db = startup.use(
-    openDatabase({
-      url: config.DATABASE_URL,
-      schema: 'auth',
-      connectionsMax: config.DATABASE_CONNECTIONS_MAX,
-    }),
-  );
+  const db = startup.use(await openOwnDatabase(config, { schema: 'auth' }));
   const bus = startup.use(await connectBus({ url: config.NATS_URL, name: 'auth', local }));
   const relay = startup.use(startRelay({ db, bus, owner: 'auth', logger }));
 

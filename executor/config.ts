@@ -1,5 +1,6 @@
 import { defineConfig } from '#config';
 import type { Config } from '#config';
+import { databaseSettings } from '#database';
 import { readEgressSettings } from '#egress';
 import { checkEnvironmentApps } from './providers/provider-apps.ts';
 import { readMasterKeys } from './vault/master-keys.ts';
@@ -7,8 +8,7 @@ import { readMasterKeys } from './vault/master-keys.ts';
 export const executorConfig = defineConfig(
   'executor',
   [
-    'DATABASE_URL',
-    'DATABASE_CONNECTIONS_MAX',
+    ...databaseSettings,
     'NATS_URL',
     'LOG_LEVEL',
     'PRINCIPAL_KEY_EXECUTOR',

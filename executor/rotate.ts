@@ -4,22 +4,18 @@
  */
 import { defineConfig, loadConfig } from '#config';
 import type { Environment } from '#config';
-import { openDatabase } from '#database';
+import { databaseSettings, openOwnDatabase } from '#database';
 import { orExit } from '#process';
 import { findRunning } from '../services-src/embedded/index.ts';
 import { readMasterKeys, rotateMasterKey } from './vault/master-keys.ts';
 
-const rotateConfig = defineConfig('executor', ['DATABASE_URL', 'MASTER_KEY']);
+const rotateConfig = defineConfig('executor', [...databaseSettings, 'MASTER_KEY']);
 const placeConfig = defineConfig('executor', ['DATA_DIR']);
 
 await orExit(async () => {
   const config = loadConfig(rotateConfig, await completeEnvironment(process.env));
   const masterKeys = readMasterKeys(config.MASTER_KEY);
-  await using db = openDatabase({
-    url: config.DATABASE_URL,
-    schema: 'executor',
-    connectionsMax: 1,
-  });
+  await using db = await openOwnDatabase(config, { schema: 'executor' });
   const count = await rotateMasterKey(db, masterKeys);
   process.stdout.write(
     `Rewrapped ${count} data keys. All but the first key of MASTER_KEY may be taken away now.\n`,

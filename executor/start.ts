@@ -10,7 +10,7 @@ import { policy } from '#contracts/bus/policy';
 import { registry } from '#contracts/bus/registry';
 import { eventSubjectOf } from '#contracts/events';
 import { gap, permit } from '#contracts/permit';
-import { openDatabase } from '#database';
+import { openOwnDatabase } from '#database';
 import type { Database } from '#database';
 import { createPlainHttpCheck, openEgress, readEgressSettings } from '#egress';
 import type { EgressOptions } from '#egress';
@@ -64,7 +64,7 @@ export async function startExecutor(
   const egressSettings = egressSettingsOf(config);
 
   await using startup = new AsyncDisposableStack();
-  const db = startup.use(openOwnDatabase(config));
+  const db = startup.use(await openOwnDatabase(config, { schema: 'executor' }));
   const vault = await openVault({ db, masterKeys, logger });
   const bus = startup.use(await connectBus({ url: config.NATS_URL, name: 'executor', local }));
   const egress = startup.use(openEgress({ ...egressSettings, breaker, logger }));
@@ -140,11 +140,6 @@ function startSweeping(deps: Parameters<typeof sweepDispatches>[0]): AsyncDispos
       deps.logger.warn({ err: error }, 'what is over could not be swept yet');
     }
   });
-}
-
-function openOwnDatabase(config: ExecutorConfig): Database {
-  const { DATABASE_URL: url, DATABASE_CONNECTIONS_MAX: connectionsMax } = config;
-  return openDatabase({ url, schema: 'executor', connectionsMax });
 }
 
 /** Creates the slots for calls under way; their metrics end with the stack. */

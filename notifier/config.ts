@@ -1,10 +1,10 @@
 import { defineConfig } from '#config';
 import type { Config } from '#config';
+import { databaseSettings } from '#database';
 import { readEgressSettings } from '#egress';
 
 const settingNames = [
-  'DATABASE_URL',
-  'DATABASE_CONNECTIONS_MAX',
+  ...databaseSettings,
   'NATS_URL',
   'LOG_LEVEL',
   'PRINCIPAL_KEY_NOTIFIER',

@@ -2,7 +2,7 @@ import { connectBus, connectReader, serve } from '#bus';
 import type { InProcess } from '#bus';
 import { notifier } from '#contracts/bus/notifier';
 import { feedSubject } from '#contracts/events';
-import { deleteInParts, openDatabase } from '#database';
+import { deleteInParts, openOwnDatabase } from '#database';
 import { openEgress, readEgressSettings } from '#egress';
 import { consumeEvents, startRelay } from '#events';
 import { repeat } from '#process';
@@ -35,13 +35,7 @@ export async function startNotifier(
   const logger = createLogger({ component: 'notifier', level: config.LOG_LEVEL });
 
   await using startup = new AsyncDisposableStack();
-  const db = startup.use(
-    openDatabase({
-      url: config.DATABASE_URL,
-      schema: 'notifier',
-      connectionsMax: config.DATABASE_CONNECTIONS_MAX,
-    }),
-  );
+  const db = startup.use(await openOwnDatabase(config, { schema: 'notifier' }));
   const bus = startup.use(await connectBus({ url: config.NATS_URL, name: 'notifier', local }));
   const reader = startup.use(await connectReader({ url: config.NATS_URL, name: 'notifier' }));
   const egress = startup.use(openEgress({ ...readEgressSettings(config), logger }));

@@ -1,9 +1,9 @@
 import { defineConfig, gapKeyNames } from '#config';
 import type { Config } from '#config';
+import { databaseSettings } from '#database';
 
 export const policyConfig = defineConfig('policy', [
-  'DATABASE_URL',
-  'DATABASE_CONNECTIONS_MAX',
+  ...databaseSettings,
   'NATS_URL',
   'PRINCIPAL_KEY_POLICY',
   'PERMIT_KEY',

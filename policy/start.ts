@@ -9,7 +9,7 @@ import { policy } from '#contracts/bus/policy';
 import { registry } from '#contracts/bus/registry';
 import { decisionStatement } from '#contracts/decision';
 import { gap } from '#contracts/permit';
-import { openDatabase } from '#database';
+import { openOwnDatabase } from '#database';
 import { createSchemaChecker } from '#json-schema';
 import { startRelay } from '#events';
 import { repeat } from '#process';
@@ -46,13 +46,7 @@ export async function startPolicy(
   const logger = createLogger({ component: 'policy', level: config.LOG_LEVEL });
 
   await using startup = new AsyncDisposableStack();
-  const db = startup.use(
-    openDatabase({
-      url: config.DATABASE_URL,
-      schema: 'policy',
-      connectionsMax: config.DATABASE_CONNECTIONS_MAX,
-    }),
-  );
+  const db = startup.use(await openOwnDatabase(config, { schema: 'policy' }));
   const bus = startup.use(await connectBus({ url: config.NATS_URL, name: 'policy', local }));
   const reader = startup.use(await connectReader({ url: config.NATS_URL, name: 'policy' }));
   const relay = startup.use(startRelay({ db, bus, owner: 'policy', logger }));

@@ -1,13 +1,13 @@
 import { defineConfig } from '#config';
 import type { Config } from '#config';
+import { databaseSettings } from '#database';
 import { readEgressSettings } from '#egress';
 import { checkTemplateFolder } from './templates/template-folder.ts';
 
 export const registryConfig = defineConfig(
   'registry',
   [
-    'DATABASE_URL',
-    'DATABASE_CONNECTIONS_MAX',
+    ...databaseSettings,
     'NATS_URL',
     'PRINCIPAL_KEY_REGISTRY',
     'TEMPLATES_DIR',

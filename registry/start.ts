@@ -2,7 +2,7 @@ import { connectBus, createClient, serve } from '#bus';
 import type { InProcess } from '#bus';
 import { executor } from '#contracts/bus/executor';
 import { registry } from '#contracts/bus/registry';
-import { openDatabase } from '#database';
+import { openOwnDatabase } from '#database';
 import { createPlainHttpCheck, openEgress, readEgressSettings } from '#egress';
 import { startRelay } from '#events';
 import { repeat } from '#process';
@@ -44,13 +44,7 @@ export async function startRegistry(
   const logger = createLogger({ component: 'registry', level: config.LOG_LEVEL });
 
   await using startup = new AsyncDisposableStack();
-  const db = startup.use(
-    openDatabase({
-      url: config.DATABASE_URL,
-      schema: 'registry',
-      connectionsMax: config.DATABASE_CONNECTIONS_MAX,
-    }),
-  );
+  const db = startup.use(await openOwnDatabase(config, { schema: 'registry' }));
   const bus = startup.use(await connectBus({ url: config.NATS_URL, name: 'registry', local }));
   const relay = startup.use(startRelay({ db, bus, owner: 'registry', logger }));
 

@@ -122,6 +122,11 @@ export const settings = {
     doc: 'Most Postgres connections of one component, besides one for its health check.',
     example: '6',
   },
+  DATABASE_POOLER: {
+    schema: oneOf(['on', 'off']).default('off'),
+    doc: 'on = DATABASE_URL of the component leads to a pooler that gives each transaction another session, such as PgBouncer in transaction mode.',
+    example: 'on',
+  },
   NATS_URL: {
     schema: z.string().regex(/^nats:\/\//, 'must be a nats:// URL'),
     doc: 'NATS to use instead of the embedded one; each component may have its own (AUTH_NATS_URL, …).',

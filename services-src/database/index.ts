@@ -1,5 +1,7 @@
 export { openDatabase, PostgresError } from './open.ts';
 export type { Database, Sql, Transaction } from './open.ts';
+export { databaseSettings, openOwnDatabase } from './open-own.ts';
+export { storeSettingsStatements } from './session.ts';
 export { deleteInParts } from './delete-in-parts.ts';
 export { migrate } from './migrate.ts';
 export {

@@ -5,7 +5,8 @@ import pg from 'pg';
 
 /**
  * Brings one component's schema up to date with its `migrations/` folder: plain SQL, forward only,
- * all in one transaction. Several processes may migrate at once: they wait for the first.
+ * all in one transaction, which is all that a pooler keeps together. Several processes may migrate
+ * at once: they wait for the first.
  */
 export async function migrate({
   adminUrl,
@@ -20,22 +21,26 @@ export async function migrate({
   const client = new pg.Client({ connectionString: adminUrl, application_name: 'migrate' });
   await client.connect();
   try {
-    await client.query("set lock_timeout = '10s'");
-    await client.query('select pg_advisory_lock(hashtext($1))', [`migrate ${schema}`]);
+    await client.query('begin');
+    await client.query("set local lock_timeout = '10s'");
+    await client.query('select pg_advisory_xact_lock(hashtext($1))', [`migrate ${schema}`]);
+    const { rows } = await client.query('select from pg_namespace where nspname = $1', [schema]);
+    if (rows.length === 0) await client.query(`create schema ${schema}`);
+    await client.query(`set local search_path = ${schema}`);
     await runner({
       dbClient: client,
       dir: fileURLToPath(directory),
       direction: 'up',
-      schema,
-      createSchema: true,
       migrationsSchema: schema,
       migrationsTable: 'migration',
       noLock: true,
+      // Its own `begin` has no effect within the transaction above, which its `commit` ends.
       singleTransaction: true,
       log: () => undefined,
       logger: { debug() {}, info() {}, warn() {}, error() {} },
     });
-    await client.query('select pg_advisory_unlock(hashtext($1))', [`migrate ${schema}`]);
+    // Ends the transaction when there was nothing to migrate.
+    await client.query('commit');
   } finally {
     await client.end();
   }

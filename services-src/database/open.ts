@@ -7,6 +7,7 @@ import { startSpan } from '../telemetry/span.ts';
 import postgres from './postgres-driver/index.js';
 import { openProbe } from './probe.ts';
 import type { Probe } from './probe.ts';
+import { sessionSettingsOf } from './session.ts';
 
 /** The error that a statement rejects with when the server refuses it. */
 export const { PostgresError } = postgres;
@@ -32,10 +33,10 @@ export interface Database extends postgres.Sql, AsyncDisposable {
   /**
    * Asks the server over a separate connection, because all connections of the pool may be in use.
    */
-  readonly probe: Pick<Probe, 'readTime'>;
+  readonly probe: Pick<Probe, 'ask' | 'readTime'>;
 }
 
-interface DatabaseOptions {
+export interface DatabaseOptions {
   readonly url: string;
   readonly schema: string;
   readonly connectionsMax: number;
@@ -44,19 +45,23 @@ interface DatabaseOptions {
    * small when the plan was made and has grown since.
    */
   readonly planEachTime?: boolean;
+  /**
+   * The URL leads to a pooler, in which every transaction may have another session: no statement is
+   * prepared, and the role has the settings of the sessions (session.ts).
+   */
+  readonly isPooled?: boolean;
 }
 
 /**
- * Opens a pool on one component's schema.
- *
- * Statements time out after ten seconds, so that a stuck lock becomes an error and not a hang;
- * idle connections close after a minute, because each costs the server some 3 MiB.
+ * Opens a pool on one component's schema. Idle connections close after a minute, because each costs
+ * the server some 3 MiB.
  */
 export function openDatabase({
   url,
   schema,
   connectionsMax,
   planEachTime = false,
+  isPooled = false,
 }: DatabaseOptions): Database {
   const urlWithoutSocket = new URL(url);
   const socketDir = urlWithoutSocket.searchParams.get('host');
@@ -71,12 +76,12 @@ export function openDatabase({
     // second.
     backoff: (attempt: number) => Math.min(1, 0.05 * 2 ** attempt),
     onnotice: () => undefined,
+    prepare: !isPooled,
     connection: {
       application_name: schema,
-      search_path: schema,
-      statement_timeout: 10_000,
-      idle_in_transaction_session_timeout: 15_000,
-      ...(planEachTime ? { plan_cache_mode: 'force_custom_plan' } : {}),
+      ...(isPooled ? {} : sessionSettingsOf(schema)),
+      // The server plans a statement that is not prepared each time anyway.
+      ...(planEachTime && !isPooled ? { plan_cache_mode: 'force_custom_plan' } : {}),
     },
   };
   const sql = postgres(urlWithoutSocket.href, { ...options, max: connectionsMax });

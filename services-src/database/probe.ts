@@ -2,6 +2,11 @@ import { settleWithin } from '../process/within.ts';
 import type postgres from './postgres-driver/index.js';
 
 export interface Probe extends AsyncDisposable {
+  /** Sends a query. Rejects when it is not answered in time. */
+  ask<T>(
+    options: { withinMs: number },
+    query: (connection: postgres.Sql) => Promise<T>,
+  ): Promise<T>;
   /** Postgres's clock, in ms since 1970. Rejects when it does not answer in time. */
   readTime(options: { withinMs: number }): Promise<number>;
 }
@@ -18,21 +23,25 @@ export function openProbe(connect: () => postgres.Sql): Probe {
     connection = undefined;
     await closingConnection?.end({ timeout: 0 });
   };
+  const ask: Probe['ask'] = async ({ withinMs }, query) => {
+    try {
+      connection ??= connect();
+      return await settleWithin(withinMs, query(connection));
+    } catch (error) {
+      void closeConnection().catch(() => undefined);
+      throw error;
+    }
+  };
   return {
-    async readTime({ withinMs }) {
-      try {
-        connection ??= connect();
-        const rows = await settleWithin(
-          withinMs,
-          connection<{ time: number }[]>`
-            select extract(epoch from clock_timestamp())::float8 * 1000 as time
-          `,
-        );
-        return (rows[0] as { time: number }).time;
-      } catch (error) {
-        void closeConnection().catch(() => undefined);
-        throw error;
-      }
+    ask,
+    async readTime(options) {
+      const rows = await ask(
+        options,
+        (sql) => sql<{ time: number }[]>`
+          select extract(epoch from clock_timestamp())::float8 * 1000 as time
+        `,
+      );
+      return (rows[0] as { time: number }).time;
     },
     [Symbol.asyncDispose]: closeConnection,
   };

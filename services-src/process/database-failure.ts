@@ -1,5 +1,6 @@
 /** What the operator has to do about an error, by its SQLSTATE. */
 const remedies: Readonly<Record<string, string>> = {
+  '08P01': 'If DATABASE_URL leads to PgBouncer in transaction mode, set DATABASE_POOLER=on.',
   '28P01': 'Run migrate first, which makes the roles, or correct the password in DATABASE_URL.',
   '28000': 'Run migrate first, which makes the roles, or correct DATABASE_URL.',
   '3D000': 'Create the database, or correct DATABASE_URL.',

@@ -9,6 +9,7 @@ export type MachinePart =
   | 'haproxy'
   | 'helm'
   | 'kubeconform'
+  | 'pgbouncer'
   | 'root'
   | 'a terminal';
 
@@ -46,6 +47,7 @@ const reasonChecks: Record<MachinePart, () => string> = {
   haproxy: () => findProgramProblem('haproxy', '-v'),
   helm: () => findProgramProblem('helm', 'version'),
   kubeconform: () => findProgramProblem('kubeconform', '-v'),
+  pgbouncer: () => findProgramProblem('pgbouncer', '--version'),
   chromium: () => {
     const chromiumPaths = [
       process.env['CHROMIUM_PATH'] ?? '',

@@ -1,0 +1,84 @@
+import { ConfigError } from '../config/index.ts';
+import type { Config } from '../config/index.ts';
+import { openDatabase, PostgresError } from './open.ts';
+import type { Database, DatabaseOptions } from './open.ts';
+import { sessionSettingsOf, storeSettingsStatements } from './session.ts';
+
+/** The settings that say how a component reaches its database. */
+export const databaseSettings = [
+  'DATABASE_URL',
+  'DATABASE_CONNECTIONS_MAX',
+  'DATABASE_POOLER',
+] as const;
+
+const firstAnswerMsMax = 5_000;
+/** SQLSTATE classes of a server that will take connections later. */
+const passingFailures = /^(53|57)/;
+
+/**
+ * Opens the database of a component that starts. Throws what the server says when it refuses the
+ * login, and a `ConfigError` when its sessions would not work as they must. A server that does not
+ * answer is no reason not to start: the component is not ready until it does.
+ */
+export async function openOwnDatabase(
+  config: Config<(typeof databaseSettings)[number]>,
+  options: Pick<DatabaseOptions, 'schema' | 'planEachTime'>,
+): Promise<Database> {
+  const isPooled = config.DATABASE_POOLER === 'on';
+  await using startup = new AsyncDisposableStack();
+  const db = startup.use(
+    openDatabase({
+      url: config.DATABASE_URL,
+      connectionsMax: config.DATABASE_CONNECTIONS_MAX,
+      isPooled,
+      ...options,
+    }),
+  );
+  const session = await readSession(db, options.schema);
+  if (session !== undefined && isPooled) checkSettings(session, options.schema);
+  startup.move();
+  return db;
+}
+
+interface Session {
+  /** Quoted for SQL where that is needed. */
+  readonly role: string;
+  readonly database: string;
+  /** The values of `sessionSettingsOf` as text. */
+  readonly settings: Readonly<Record<string, string>>;
+}
+
+/** What the server says of a session; undefined when it does not answer now. */
+async function readSession({ probe }: Database, schema: string): Promise<Session | undefined> {
+  const names = Object.keys(sessionSettingsOf(schema));
+  try {
+    const rows = await probe.ask(
+      { withinMs: firstAnswerMsMax },
+      async (sql) => sql<Session[]>`
+        select quote_ident(current_user) as role,
+               quote_ident(current_database()) as database,
+               (select json_object_agg(name, setting)
+                  from pg_settings
+                 where name = any(${names})) as settings
+      `,
+    );
+    return rows[0];
+  } catch (error) {
+    if (error instanceof PostgresError && !passingFailures.test(error.code)) throw error;
+    return undefined;
+  }
+}
+
+function checkSettings({ role, database, settings }: Session, schema: string): void {
+  const isRight = Object.entries(sessionSettingsOf(schema)).every(([name, value]) =>
+    typeof value === 'number' ? settings[name] !== '0' : settings[name] === value,
+  );
+  if (isRight) return;
+  throw new ConfigError(
+    `The role ${role}, with which ${schema} logs in, lacks the settings that sessions of a pooler need. ` +
+      `Give ${schema} a role of its own in ${schema.toUpperCase()}_DATABASE_URL and run migrate with ` +
+      'that setting, or let a database administrator run: ' +
+      `${storeSettingsStatements({ role, database, schema }).join('; ')}. ` +
+      'Then let the pooler connect again (RECONNECT in PgBouncer).',
+  );
+}
