@@ -14,6 +14,7 @@ export const storeSizes = ['AUDIT_BYTES_MAX', 'EVENTS_BYTES_MAX', 'CAP_FILES_BYT
 export const provisionConfig = defineConfig('provision', [
   'DATABASE_URL',
   'NATS_URL',
+  'SERVERS_CA_FILE',
   'NATS_REPLICAS',
   ...storeSizes,
   'TEMPLATES_DIR',

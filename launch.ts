@@ -6,6 +6,7 @@ import { defineConfig, keyNames, loadConfig } from '#config';
 import type { Config, ConfigSpec, Environment, SettingName } from '#config';
 import { components } from '#contracts/vocabulary';
 import type { Component } from '#contracts/vocabulary';
+import { databaseUrlOf } from '#database';
 import { startSampleBeside } from '#sample';
 import { publicKeyOf } from '#signing';
 import { createLogger } from '#telemetry';
@@ -138,11 +139,12 @@ async function provision(
   roles: Parameters<typeof provisionDatabase>[0]['roles'],
 ): Promise<string> {
   const config = loadConfig(provisionConfig, environment);
-  const adminUrl = config.DATABASE_URL;
+  const adminUrl = databaseUrlOf(config);
   await Promise.all([
     provisionDatabase({ adminUrl, roles }).then(() => provisionTemplates({ adminUrl, ...config })),
     provisionBus({
       natsUrl: config.NATS_URL,
+      caFile: config.SERVERS_CA_FILE,
       replicas: config.NATS_REPLICAS,
       auditBytesMax: config.AUDIT_BYTES_MAX,
       eventsBytesMax: config.EVENTS_BYTES_MAX,

@@ -6,6 +6,7 @@
  */
 import { defineConfig, loadConfig } from '#config';
 import type { Environment } from '#config';
+import { databaseUrlOf } from '#database';
 import { orExit } from '#process';
 import { provisionConfig } from './check-settings.ts';
 import { provisionBus, provisionDatabase, provisionTemplates, schemaOwners } from './provision.ts';
@@ -13,10 +14,12 @@ import type { Role, SchemaOwner } from './provision.ts';
 
 await orExit(async () => {
   const config = loadConfig(provisionConfig, process.env);
-  await provisionDatabase({ adminUrl: config.DATABASE_URL, roles: readRoles(process.env) });
-  await provisionTemplates({ adminUrl: config.DATABASE_URL, ...config });
+  const adminUrl = databaseUrlOf(config);
+  await provisionDatabase({ adminUrl, roles: readRoles(process.env) });
+  await provisionTemplates({ adminUrl, ...config });
   await provisionBus({
     natsUrl: config.NATS_URL,
+    caFile: config.SERVERS_CA_FILE,
     replicas: config.NATS_REPLICAS,
     auditBytesMax: config.AUDIT_BYTES_MAX,
     eventsBytesMax: config.EVENTS_BYTES_MAX,

@@ -1,7 +1,7 @@
 import { randomUUIDv7 } from 'node:crypto';
 
 import { JetStreamApiError, RetentionPolicy, jetstreamManager } from '@nats-io/jetstream';
-import pg from 'pg';
+import type pg from 'pg';
 
 import { connectBus, provisionFiles } from '#bus';
 import type { Bus } from '#bus';
@@ -10,7 +10,7 @@ import { auditStream, eventsStream } from '#contracts/events';
 import { filesStream } from '#contracts/files';
 import { components } from '#contracts/vocabulary';
 import type { Component } from '#contracts/vocabulary';
-import { migrate, storeSettingsStatements } from '#database';
+import { connectOwner, migrate, storeSettingsStatements } from '#database';
 import type { CompiledTemplate } from '#contracts/template';
 import { provisionStreams } from '#events';
 import type { StreamSettings } from '#events';
@@ -60,8 +60,7 @@ export async function provisionDatabase({
       directory: new URL(`./${schema}/migrations/`, import.meta.url),
     });
   }
-  const client = new pg.Client({ connectionString: adminUrl, application_name: 'provision' });
-  await client.connect();
+  const client = await connectOwner(adminUrl, { name: 'provision' });
   try {
     await client.query('begin');
     // Roles belong to the whole Postgres server, so two provisioning processes could otherwise try
@@ -108,8 +107,7 @@ export async function provisionTemplates({
   adminUrl: string;
 } & Parameters<typeof compileShippedTemplates>[0]): Promise<void> {
   const shippedTemplates = await compileShippedTemplates(settings);
-  const client = new pg.Client({ connectionString: adminUrl, application_name: 'provision' });
-  await client.connect();
+  const client = await connectOwner(adminUrl, { name: 'provision' });
   try {
     await client.query('begin');
     await client.query("select pg_advisory_xact_lock(hashtext('provision templates'))");
@@ -194,13 +192,15 @@ async function insertKnown(
 /** Creates the streams with their durable consumers and the bucket of files, as the NATS user `provision`. */
 export async function provisionBus({
   natsUrl,
+  caFile,
   filesBytesMax,
   ...settings
 }: {
   natsUrl: string;
+  caFile?: string | undefined;
   filesBytesMax: number;
 } & StreamSettings): Promise<void> {
-  await using bus = await connectBus({ url: natsUrl, name: 'provision' });
+  await using bus = await connectBus({ url: natsUrl, caFile, name: 'provision' });
   try {
     await provisionStreams(bus, settings);
     await provisionFiles(bus, { replicas: settings.replicas, bytesMax: filesBytesMax });

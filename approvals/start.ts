@@ -1,4 +1,4 @@
-import { connectBus, createClient, deadlineIn, serve } from '#bus';
+import { busServerOf, connectBus, createClient, deadlineIn, serve } from '#bus';
 import type { Client, InProcess } from '#bus';
 import { approvals } from '#contracts/bus/approvals';
 import { auth } from '#contracts/bus/auth';
@@ -42,7 +42,7 @@ export async function startApprovals(
 
   await using startup = new AsyncDisposableStack();
   const db = startup.use(await openOwnDatabase(config, { schema: 'approvals' }));
-  const bus = startup.use(await connectBus({ url: config.NATS_URL, name: 'approvals', local }));
+  const bus = startup.use(await connectBus({ ...busServerOf(config), name: 'approvals', local }));
   const relay = startup.use(startRelay({ db, bus, owner: 'approvals', logger }));
 
   const authClient = createClient(bus, auth);

@@ -1,4 +1,4 @@
-import { connectBus, connectReader, serve } from '#bus';
+import { busServerOf, connectBus, connectReader, serve } from '#bus';
 import type { InProcess } from '#bus';
 import { audit } from '#contracts/bus/audit';
 import { openOwnDatabase } from '#database';
@@ -22,8 +22,8 @@ export async function startAudit(
 
   await using startup = new AsyncDisposableStack();
   const db = startup.use(await openOwnDatabase(config, { schema: 'audit', planEachTime: true }));
-  const bus = startup.use(await connectBus({ url: config.NATS_URL, name: 'audit', local }));
-  const reader = startup.use(await connectReader({ url: config.NATS_URL, name: 'audit' }));
+  const bus = startup.use(await connectBus({ ...busServerOf(config), name: 'audit', local }));
+  const reader = startup.use(await connectReader({ ...busServerOf(config), name: 'audit' }));
   const readPrincipal = createPrincipalReader(config.PRINCIPAL_KEY_AUDIT.reveal());
   const deps: Deps = { db, logger, readPrincipal };
   const eventConsumers = startup.use(startConsumers(deps, reader));

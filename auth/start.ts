@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 
-import { connectBus, serve } from '#bus';
+import { busServerOf, connectBus, serve } from '#bus';
 import type { InProcess } from '#bus';
 import { deriveBaseUrl, principalKeyNames, revealKeys } from '#config';
 import { auth } from '#contracts/bus/auth';
@@ -52,7 +52,7 @@ export async function startAuth(
 
   await using startup = new AsyncDisposableStack();
   const db = startup.use(await openOwnDatabase(config, { schema: 'auth' }));
-  const bus = startup.use(await connectBus({ url: config.NATS_URL, name: 'auth', local }));
+  const bus = startup.use(await connectBus({ ...busServerOf(config), name: 'auth', local }));
   const relay = startup.use(startRelay({ db, bus, owner: 'auth', logger }));
 
   const baseUrl = new URL(deriveBaseUrl(config)).origin;

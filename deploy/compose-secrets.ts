@@ -73,8 +73,11 @@ export function makeComposeSecrets(
   ]);
 }
 
-/** Secrets that may be empty. `EGRESS_CA` is the file that the setting `EGRESS_CA_FILE` names. */
-export const optionalSecrets = ['SIGN_IN_PROVIDERS', 'EGRESS_PROXY', 'EGRESS_CA'];
+/**
+ * Secrets that may be empty. `EGRESS_CA` and `SERVERS_CA` are the files that `EGRESS_CA_FILE` and
+ * `SERVERS_CA_FILE` name.
+ */
+export const optionalSecrets = ['SIGN_IN_PROVIDERS', 'EGRESS_PROXY', 'EGRESS_CA', 'SERVERS_CA'];
 
 /** What the names of the Secrets begin with: `secrets.prefix` of the chart. */
 export const kubernetesSecretPrefix = 'agent-action-gateway';

@@ -78,6 +78,7 @@ describe.for(readers)('docker-compose.yml gives %s', ([service, names]) => {
       'OAUTH_HOST',
       'OAUTH_PORT',
       'OAUTH_URL',
+      'SERVERS_CA_FILE',
     ]).toEqual(expect.arrayContaining(fixed));
   });
 });

@@ -1,5 +1,5 @@
 import { startExecutorBeats } from '#beats';
-import { connectBus, createClient, openFileWriter, serve } from '#bus';
+import { busServerOf, connectBus, createClient, openFileWriter, serve } from '#bus';
 import type { Bus, Handlers, InProcess } from '#bus';
 import { deriveBaseUrl } from '#config';
 import { approvals } from '#contracts/bus/approvals';
@@ -66,7 +66,7 @@ export async function startExecutor(
   await using startup = new AsyncDisposableStack();
   const db = startup.use(await openOwnDatabase(config, { schema: 'executor' }));
   const vault = await openVault({ db, masterKeys, logger });
-  const bus = startup.use(await connectBus({ url: config.NATS_URL, name: 'executor', local }));
+  const bus = startup.use(await connectBus({ ...busServerOf(config), name: 'executor', local }));
   const egress = startup.use(openEgress({ ...egressSettings, breaker, logger }));
   const jq = startup.use(createJqPool());
   const relay = startup.use(startRelay({ db, bus, owner: 'executor', logger }));

@@ -9,6 +9,7 @@ export const gatewayConfig = defineConfig(
     'PORT',
     'BASE_URL',
     'NATS_URL',
+    'SERVERS_CA_FILE',
     'SHUTDOWN_PAUSE_SECONDS',
     'CARD_KEY',
     'LOG_LEVEL',

@@ -4,7 +4,13 @@ import { createServer as createTcpServer } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 
 import { followExecutors } from '#beats';
-import { connectBus, createClient, createRepetitionBudget, openFileReader } from '#bus';
+import {
+  busServerOf,
+  connectBus,
+  createClient,
+  createRepetitionBudget,
+  openFileReader,
+} from '#bus';
 import type { Bus, InProcess } from '#bus';
 import { ConfigError } from '#config';
 import { approvals } from '#contracts/bus/approvals';
@@ -58,7 +64,7 @@ export async function startGateway(
   const logger = createLogger({ component: 'gateway', level: config.LOG_LEVEL });
 
   await using startup = new AsyncDisposableStack();
-  const bus = startup.use(await connectBus({ url: config.NATS_URL, name: 'gateway', local }));
+  const bus = startup.use(await connectBus({ ...busServerOf(config), name: 'gateway', local }));
   const componentClients = createClients(bus);
   const readiness = startup.use(
     await watchReadiness({ checks: createCallChecks(bus, componentClients), logger }),

@@ -1,4 +1,4 @@
-import { connectBus, connectReader, serve } from '#bus';
+import { busServerOf, connectBus, connectReader, serve } from '#bus';
 import type { InProcess } from '#bus';
 import { notifier } from '#contracts/bus/notifier';
 import { feedSubject } from '#contracts/events';
@@ -36,8 +36,8 @@ export async function startNotifier(
 
   await using startup = new AsyncDisposableStack();
   const db = startup.use(await openOwnDatabase(config, { schema: 'notifier' }));
-  const bus = startup.use(await connectBus({ url: config.NATS_URL, name: 'notifier', local }));
-  const reader = startup.use(await connectReader({ url: config.NATS_URL, name: 'notifier' }));
+  const bus = startup.use(await connectBus({ ...busServerOf(config), name: 'notifier', local }));
+  const reader = startup.use(await connectReader({ ...busServerOf(config), name: 'notifier' }));
   const egress = startup.use(openEgress({ ...readEgressSettings(config), logger }));
   const relay = startup.use(startRelay({ db, bus, owner: 'notifier', logger }));
 

@@ -1,6 +1,6 @@
 import { randomUUIDv7 } from 'node:crypto';
 
-import { connectBus, connectReader, createClient, serve } from '#bus';
+import { busServerOf, connectBus, connectReader, createClient, serve } from '#bus';
 import type { InProcess } from '#bus';
 import { gapKeyNames, revealKeys } from '#config';
 import { auth } from '#contracts/bus/auth';
@@ -47,8 +47,8 @@ export async function startPolicy(
 
   await using startup = new AsyncDisposableStack();
   const db = startup.use(await openOwnDatabase(config, { schema: 'policy' }));
-  const bus = startup.use(await connectBus({ url: config.NATS_URL, name: 'policy', local }));
-  const reader = startup.use(await connectReader({ url: config.NATS_URL, name: 'policy' }));
+  const bus = startup.use(await connectBus({ ...busServerOf(config), name: 'policy', local }));
+  const reader = startup.use(await connectReader({ ...busServerOf(config), name: 'policy' }));
   const relay = startup.use(startRelay({ db, bus, owner: 'policy', logger }));
 
   const schemaChecker = startup.use(createSchemaChecker());

@@ -1,4 +1,4 @@
-import { connectBus, createClient, serve } from '#bus';
+import { busServerOf, connectBus, createClient, serve } from '#bus';
 import type { InProcess } from '#bus';
 import { executor } from '#contracts/bus/executor';
 import { registry } from '#contracts/bus/registry';
@@ -45,7 +45,7 @@ export async function startRegistry(
 
   await using startup = new AsyncDisposableStack();
   const db = startup.use(await openOwnDatabase(config, { schema: 'registry' }));
-  const bus = startup.use(await connectBus({ url: config.NATS_URL, name: 'registry', local }));
+  const bus = startup.use(await connectBus({ ...busServerOf(config), name: 'registry', local }));
   const relay = startup.use(startRelay({ db, bus, owner: 'registry', logger }));
 
   const { compile, readTools } = startup.use(createCompiler({ egressAllow: config.EGRESS_ALLOW }));

@@ -1,7 +1,9 @@
-import { connect } from '@nats-io/transport-node';
-import type { NatsConnection } from '@nats-io/transport-node';
+import { isIP } from 'node:net';
 
-import { ConfigError } from '../config/index.ts';
+import { connect } from '@nats-io/transport-node';
+import type { NatsConnection, TlsOptions } from '@nats-io/transport-node';
+
+import { ConfigError, describeTlsFailure, isLoopbackHost } from '../config/index.ts';
 import type { Component } from '../contracts/vocabulary.ts';
 import { readerOf } from './accounts.ts';
 import type { BusUser } from './accounts.ts';
@@ -20,17 +22,32 @@ export interface Bus extends AsyncDisposable {
   readonly local?: { readonly caller: Component; readonly transport: LocalTransport };
 }
 
+interface BusServer {
+  /** NATS_URL: `tls://` asks for TLS. */
+  readonly url: string;
+  /** SERVERS_CA_FILE, which asks for TLS too, except on loopback. */
+  readonly caFile?: string | undefined;
+}
+
+/** Where NATS is, by the settings of a component. */
+export function busServerOf(config: {
+  readonly NATS_URL: string;
+  readonly SERVERS_CA_FILE?: string | undefined;
+}): BusServer {
+  return { url: config.NATS_URL, caFile: config.SERVERS_CA_FILE };
+}
+
 /**
  * Logs in to NATS as one component. Each component has its own inbox prefix, so that its NATS user
  * can be limited to its own replies. The connection reconnects for ever; while it is down, requests
  * fail as `unavailable`. Requests to components of the same process go through `local`, if given.
  */
 export async function connectBus({
-  url,
   name,
   local,
-}: InProcess & { readonly url: string; readonly name: Component | 'provision' }): Promise<Bus> {
-  const bus = await logIn({ ...parseNatsUrl(url), name });
+  ...server
+}: InProcess & BusServer & { readonly name: Component | 'provision' }): Promise<Bus> {
+  const bus = await logIn({ ...parseNatsUrl(server), name });
   if (local === undefined || name === 'provision') return bus;
   return { ...bus, local: { caller: name, transport: local } };
 }
@@ -39,8 +56,11 @@ export async function connectBus({
  * Logs in as the component's second NATS user, which may only read the event stream. The user name
  * is the name in the URL followed by `_reader`, and the password is the one in the URL.
  */
-export async function connectReader({ url, name }: { url: string; name: Component }): Promise<Bus> {
-  const { user, ...login } = parseNatsUrl(url);
+export async function connectReader({
+  name,
+  ...server
+}: BusServer & { name: Component }): Promise<Bus> {
+  const { user, ...login } = parseNatsUrl(server);
   return logIn({
     ...login,
     ...(user !== undefined && { user: `${user}_reader` }),
@@ -52,9 +72,10 @@ interface Login {
   readonly servers: string[];
   readonly user?: string;
   readonly pass?: string;
+  readonly tls?: TlsOptions;
 }
 
-async function logIn({ name, servers, user, pass }: Login & { name: BusUser }): Promise<Bus> {
+async function logIn({ name, servers, user, pass, tls }: Login & { name: BusUser }): Promise<Bus> {
   const inboxPrefix = `_INBOX_${name}`;
   // The URL may contain credentials before each further host. They are removed, so that no message
   // shows them.
@@ -75,10 +96,12 @@ async function logIn({ name, servers, user, pass }: Login & { name: BusUser }): 
     pingInterval: 5_000,
     maxPingOut: 2,
     ...(user === undefined ? {} : { user, pass }),
+    ...(tls === undefined ? {} : { tls }),
   }).catch((error: unknown) => {
     throw new ConfigError(
       `${serversText} does not let ${user ?? name} in: ${messageOf(error)}. ` +
-        'Start it first, with deploy/nats.conf, or correct NATS_URL.',
+        (describeTlsFailure(error, 'NATS_URL') ??
+          'Start it first, with deploy/nats.conf, or correct NATS_URL.'),
       { cause: error },
     );
   });
@@ -109,17 +132,32 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Parses `nats://user:password@host:port[,host:port]`, with percent-encoded credentials. */
-function parseNatsUrl(url: string): Login {
+/**
+ * Parses `nats://user:password@host:port[,host:port]`, with percent-encoded credentials; `tls://`
+ * asks for TLS. Throws a `ConfigError` where the client could not verify a certificate.
+ */
+function parseNatsUrl({ url, caFile }: BusServer): Login {
   const [first = '', ...others] = url.split(',');
   const parsedUrl = new URL(first);
   const servers = [
     parsedUrl.host,
-    ...others.map((otherServers) => otherServers.replace(/^nats:\/\//, '')),
+    ...others.map((otherServer) => otherServer.replace(/^(nats|tls):\/\//, '')),
   ];
-  if (parsedUrl.username === '') return { servers };
+  const hosts = servers.map((server) => new URL(`nats://${server}`).hostname);
+  const asksForTls =
+    parsedUrl.protocol === 'tls:' || (caFile !== undefined && !hosts.every(isLoopbackHost));
+  const address = hosts.find((host) => isIP(host.replace(/^\[(.*)\]$/, '$1')) !== 0);
+  if (asksForTls && address !== undefined) {
+    // The client compares the certificate of a server without a name with `localhost`.
+    throw new ConfigError(
+      `NATS_URL names ${address} for TLS. Name a host of the server's certificate instead.`,
+    );
+  }
+  const tls = asksForTls ? { tls: caFile === undefined ? {} : { caFile } } : {};
+  if (parsedUrl.username === '') return { servers, ...tls };
   return {
     servers,
+    ...tls,
     user: decodeURIComponent(parsedUrl.username),
     pass: decodeURIComponent(parsedUrl.password),
   };

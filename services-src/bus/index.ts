@@ -3,7 +3,7 @@ export { renderNatsAccounts as natsAccounts, usersOf } from './nats-accounts.ts'
 export { bind } from './bind.ts';
 export { createClient } from './client.ts';
 export type { Client } from './client.ts';
-export { connectBus, connectReader } from './connect.ts';
+export { busServerOf, connectBus, connectReader } from './connect.ts';
 export type { Bus } from './connect.ts';
 export { openFileReader, openFileWriter, provisionFiles } from './files.ts';
 export type { FileReader, FileWriter } from './files.ts';

@@ -1,8 +1,9 @@
-import { accessSync, constants } from 'node:fs';
+import { accessSync, constants, readFileSync } from 'node:fs';
 
 import { z } from 'zod';
 
 import { oauthClientText } from '../contracts/oauth-client-text.ts';
+import { findDatabaseUrlProblem } from './database-url.ts';
 import { resourceAttributesText } from './resource-attributes.ts';
 import { SecretText } from './secret.ts';
 
@@ -111,7 +112,10 @@ export const settings = {
     example: '.data',
   },
   DATABASE_URL: {
-    schema: z.url({ protocol: /^postgres(ql)?$/, error: 'must be a postgres:// URL' }),
+    schema: z.string().superRefine((text, refusal) => {
+      const problem = findDatabaseUrlProblem(text);
+      if (problem !== undefined) refusal.addIssue(problem);
+    }),
     doc: 'Postgres to use instead of the embedded one; each component may have its own (AUTH_DATABASE_URL, …).',
     example: 'postgres://owner:password@db/gateway',
     secret: true,
@@ -128,11 +132,19 @@ export const settings = {
     example: 'on',
   },
   NATS_URL: {
-    schema: z.string().regex(/^nats:\/\//, 'must be a nats:// URL'),
+    schema: z.string().regex(/^(nats|tls):\/\//, 'must be a nats:// or tls:// URL'),
     doc: 'NATS to use instead of the embedded one; each component may have its own (AUTH_NATS_URL, …).',
     example: 'nats://auth:password@nats:4222',
     secret: true,
     perComponent: true,
+  },
+  SERVERS_CA_FILE: {
+    schema: text
+      .refine(isReadable, 'must name a file that can be read')
+      .transform((path) => (readFileSync(path, 'utf8').trim() === '' ? undefined : path))
+      .optional(),
+    doc: 'PEM file of the certificate authorities of Postgres and NATS. Both are then reached by TLS, except on loopback.',
+    example: '/etc/ssl/servers-ca.pem',
   },
   NATS_REPLICAS: {
     schema: z

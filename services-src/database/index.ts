@@ -1,5 +1,6 @@
 export { openDatabase, PostgresError } from './open.ts';
 export type { Database, Sql, Transaction } from './open.ts';
+export { connectOwner, databaseUrlOf } from './address.ts';
 export { databaseSettings, openOwnDatabase } from './open-own.ts';
 export { storeSettingsStatements } from './session.ts';
 export { deleteInParts } from './delete-in-parts.ts';

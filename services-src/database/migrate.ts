@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 
 import { runner } from 'node-pg-migrate';
-import pg from 'pg';
+import { connectOwner } from './address.ts';
 
 /**
  * Brings one component's schema up to date with its `migrations/` folder: plain SQL, forward only,
@@ -18,8 +18,7 @@ export async function migrate({
   schema: string;
   directory: URL;
 }): Promise<void> {
-  const client = new pg.Client({ connectionString: adminUrl, application_name: 'migrate' });
-  await client.connect();
+  const client = await connectOwner(adminUrl, { name: 'migrate' });
   try {
     await client.query('begin');
     await client.query("set local lock_timeout = '10s'");

@@ -1,5 +1,6 @@
-import { ConfigError } from '../config/index.ts';
+import { ConfigError, describeTlsFailure } from '../config/index.ts';
 import type { Config } from '../config/index.ts';
+import { databaseUrlOf } from './address.ts';
 import { openDatabase, PostgresError } from './open.ts';
 import type { Database, DatabaseOptions } from './open.ts';
 import { sessionSettingsOf, storeSettingsStatements } from './session.ts';
@@ -9,6 +10,7 @@ export const databaseSettings = [
   'DATABASE_URL',
   'DATABASE_CONNECTIONS_MAX',
   'DATABASE_POOLER',
+  'SERVERS_CA_FILE',
 ] as const;
 
 const firstAnswerMsMax = 5_000;
@@ -17,7 +19,7 @@ const passingFailures = /^(53|57)/;
 
 /**
  * Opens the database of a component that starts. Throws what the server says when it refuses the
- * login, and a `ConfigError` when its sessions would not work as they must. A server that does not
+ * login, what is wrong with its TLS, and a `ConfigError` when its sessions would not work as they must. A server that does not
  * answer is no reason not to start: the component is not ready until it does.
  */
 export async function openOwnDatabase(
@@ -28,7 +30,7 @@ export async function openOwnDatabase(
   await using startup = new AsyncDisposableStack();
   const db = startup.use(
     openDatabase({
-      url: config.DATABASE_URL,
+      url: databaseUrlOf(config),
       connectionsMax: config.DATABASE_CONNECTIONS_MAX,
       isPooled,
       ...options,
@@ -65,6 +67,7 @@ async function readSession({ probe }: Database, schema: string): Promise<Session
     return rows[0];
   } catch (error) {
     if (error instanceof PostgresError && !passingFailures.test(error.code)) throw error;
+    if (describeTlsFailure(error, 'DATABASE_URL') !== undefined) throw error;
     return undefined;
   }
 }

@@ -5,6 +5,7 @@ import { AppError } from '../errors/index.ts';
 import { observe } from '../telemetry/metrics.ts';
 import { startSpan } from '../telemetry/span.ts';
 import postgres from './postgres-driver/index.js';
+import { parseDatabaseUrl } from './address.ts';
 import { openProbe } from './probe.ts';
 import type { Probe } from './probe.ts';
 import { sessionSettingsOf } from './session.ts';
@@ -56,36 +57,11 @@ export interface DatabaseOptions {
  * Opens a pool on one component's schema. Idle connections close after a minute, because each costs
  * the server some 3 MiB.
  */
-export function openDatabase({
-  url,
-  schema,
-  connectionsMax,
-  planEachTime = false,
-  isPooled = false,
-}: DatabaseOptions): Database {
-  const urlWithoutSocket = new URL(url);
-  const socketDir = urlWithoutSocket.searchParams.get('host');
-  // The driver would send all other query parameters of the URL to the server as settings.
-  urlWithoutSocket.searchParams.delete('host');
-  const options = {
-    // libpq names the folder of a Unix socket in the URL; this driver takes it as an option only.
-    ...(socketDir === null ? {} : { host: socketDir }),
-    idle_timeout: 60,
-    connect_timeout: 5,
-    // The delay between attempts stays short, so that a restarted server is used again within a
-    // second.
-    backoff: (attempt: number) => Math.min(1, 0.05 * 2 ** attempt),
-    onnotice: () => undefined,
-    prepare: !isPooled,
-    connection: {
-      application_name: schema,
-      ...(isPooled ? {} : sessionSettingsOf(schema)),
-      // The server plans a statement that is not prepared each time anyway.
-      ...(planEachTime && !isPooled ? { plan_cache_mode: 'force_custom_plan' } : {}),
-    },
-  };
-  const sql = postgres(urlWithoutSocket.href, { ...options, max: connectionsMax });
-  const probe = openProbe(() => postgres(urlWithoutSocket.href, { ...options, max: 1 }));
+export function openDatabase(given: DatabaseOptions): Database {
+  const { schema } = given;
+  const { url, options } = readDriverOptions(given);
+  const sql = postgres(url, { ...options, max: given.connectionsMax });
+  const probe = openProbe(() => postgres(url, { ...options, max: 1 }));
   const poolMetrics = observePool(schema, sql);
   const listeners = new Set<(options: { isUrgent: boolean }) => void>();
   const markEvents = (options: { isUrgent: boolean }) => {
@@ -131,6 +107,41 @@ export function openDatabase({
       await sql.end({ timeout: 5 });
     },
   });
+}
+
+/** What the driver gets for every connection. */
+function readDriverOptions({
+  url,
+  schema,
+  planEachTime = false,
+  isPooled = false,
+}: DatabaseOptions) {
+  const address = parseDatabaseUrl(url);
+  const urlWithoutSocket = new URL(address.url);
+  const socketDir = urlWithoutSocket.searchParams.get('host');
+  // The driver would send all other query parameters of the URL to the server as settings.
+  urlWithoutSocket.searchParams.delete('host');
+  return {
+    url: urlWithoutSocket.href,
+    options: {
+      // libpq names the folder of a Unix socket in the URL; this driver takes it as an option only.
+      ...(socketDir === null ? {} : { host: socketDir }),
+      ssl: address.ssl,
+      idle_timeout: 60,
+      connect_timeout: 5,
+      // The delay between attempts stays short, so that a restarted server is used again within a
+      // second.
+      backoff: (attempt: number) => Math.min(1, 0.05 * 2 ** attempt),
+      onnotice: () => undefined,
+      prepare: !isPooled,
+      connection: {
+        application_name: schema,
+        ...(isPooled ? {} : sessionSettingsOf(schema)),
+        // The server plans a statement that is not prepared each time anyway.
+        ...(planEachTime && !isPooled ? { plan_cache_mode: 'force_custom_plan' } : {}),
+      },
+    },
+  };
 }
 
 /** By OpenTelemetry's conventions for database clients. */

@@ -49,7 +49,8 @@ export function createCertificate(name: string): { key: string; cert: string } {
 
 function encodeDer(tag: number, ...parts: readonly Buffer[]): Buffer {
   const content = Buffer.concat(parts);
-  const length =
-    content.length < 128 ? [content.length] : [0x82, content.length >> 8, content.length & 0xff];
+  const { length: bytes } = content;
+  const longForm = bytes < 256 ? [0x81, bytes] : [0x82, bytes >> 8, bytes & 0xff];
+  const length = bytes < 128 ? [bytes] : longForm;
   return Buffer.concat([Buffer.from([tag, ...length]), content]);
 }

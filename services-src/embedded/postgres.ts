@@ -19,6 +19,8 @@ export interface StartPostgresOptions {
   /** False is for tests: the server is faster, but can lose data in a power failure. */
   readonly durable?: boolean;
   readonly maxConnections?: number;
+  /** For tests: further settings of the server, each `name=value`, which win. */
+  readonly settings?: readonly string[];
   /** Starts the server again when it ends or does not answer any more. */
   readonly isWatched?: boolean;
 }
@@ -63,7 +65,7 @@ export function checkCanStartPostgres({
  * earlier, killed start has left running in that folder.
  */
 export async function startPostgres(options: StartPostgresOptions): Promise<EmbeddedPostgres> {
-  const { durable = true, maxConnections = 60, isWatched = false } = options;
+  const { durable = true, maxConnections = 60, isWatched = false, settings = [] } = options;
   const logger = limitRepeats(options.logger);
   const home = join(resolve(options.dataDir), 'postgres');
   await using startup = new AsyncDisposableStack();
@@ -84,7 +86,10 @@ export async function startPostgres(options: StartPostgresOptions): Promise<Embe
       inheritedDataPath,
       '-c',
       'unix_socket_directories=/proc/self/fd/4',
-      ...listSettings({ durable, maxConnections }).flatMap((setting) => ['-c', setting]),
+      ...[...listSettings({ durable, maxConnections }), ...settings].flatMap((setting) => [
+        '-c',
+        setting,
+      ]),
     ];
     const command = {
       name: 'Postgres',

@@ -1,3 +1,5 @@
+import { describeTlsFailure } from '../config/index.ts';
+
 /** What the operator has to do about an error, by its SQLSTATE. */
 const remedies: Readonly<Record<string, string>> = {
   '08P01': 'If DATABASE_URL leads to PgBouncer in transaction mode, set DATABASE_POOLER=on.',
@@ -16,7 +18,11 @@ const remedies: Readonly<Record<string, string>> = {
  * code of the socket, into `code`.
  */
 export function describeDatabaseFailure(error: unknown): string | undefined {
-  if (!(error instanceof Error) || !('code' in error)) return undefined;
+  if (!(error instanceof Error)) return undefined;
+  const tlsRemedy = describeTlsFailure(error, 'DATABASE_URL');
+  if (tlsRemedy !== undefined)
+    return `Postgres cannot be reached by TLS: ${error.message}. ${tlsRemedy}`;
+  if (!('code' in error)) return undefined;
   const { code, message } = error;
   const remedy = remedies[String(code)];
   if (remedy !== undefined) return `Postgres refused: ${message}. ${remedy}`;

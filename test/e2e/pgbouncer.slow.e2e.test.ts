@@ -48,6 +48,7 @@ describe.skipIf(!program.isAvailable)(
           DATABASE_URL: pgbouncer.urlFor(user),
           DATABASE_CONNECTIONS_MAX: 6,
           DATABASE_POOLER: pooler,
+          SERVERS_CA_FILE: undefined,
         },
         { schema: 'auth' },
       );

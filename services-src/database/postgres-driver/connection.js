@@ -279,10 +279,16 @@ function Connection(options, queues = {}, { onopen = noop, onend = noop, onclose
 
       if (!canSSL && ssl === 'prefer')
         return connected()
+
+      if (!canSSL) { // Fork, change 10
+        error(Errors.generic('TLS_NOT_SUPPORTED', 'The server does not support SSL connections'))
+        return socket.destroy()
+      }
     }
 
     const options = {
       socket,
+      host: socket.host, // Fork, change 11
       servername: net.isIP(socket.host) ? undefined : socket.host
     }
 

@@ -31,6 +31,7 @@ export const wrongValues: WrongSetting[] = [
   ['RATE_IDENTITY_PER_MINUTE', '-1', /whole number/],
   ['EGRESS_PROXY', 'socks://proxy', /http/],
   ['EGRESS_CA_FILE', '/no/such/file.pem', /a file that can be read/],
+  ['SERVERS_CA_FILE', '/no/such/file.pem', /a file that can be read/],
   ['PERMIT_KEY', 'not-a-key', /256 random bits/],
   ['DATABASE_URL', 'mysql://db', /postgres:\/\//],
   ['NATS_URL', 'http://nats', /nats:\/\//],

@@ -1,0 +1,46 @@
+import { describe, expect, test } from 'vitest';
+
+import { ConfigError } from '../config/index.ts';
+import { databaseUrlOf, parseDatabaseUrl } from './address.ts';
+
+const ca = '/etc/ssl/servers.pem';
+
+describe('SERVERS_CA_FILE', () => {
+  test.for([
+    ['postgres://db/gateway', 'verify-full', ca],
+    ['postgres://db/gateway?sslmode=require', 'require', ca],
+    ['postgres://127.0.0.1/gateway?sslmode=verify-full', 'verify-full', ca],
+    ['postgres://db/gateway?sslrootcert=system', 'verify-full', 'system'],
+    ['postgres://db/gateway?sslmode=disable', 'disable', null],
+    ['postgres://localhost/gateway', null, null],
+    ['postgres://127.0.0.1/gateway', null, null],
+    ['postgres://[::1]/gateway', null, null],
+    ['postgres://localhost/gateway?host=%2Frun%2Fpostgres', null, null],
+  ] as const)('makes of %s sslmode %s with the authority %s', ([given, mode, file]) => {
+    const url = new URL(databaseUrlOf({ DATABASE_URL: given, SERVERS_CA_FILE: ca }));
+
+    expect([url.searchParams.get('sslmode'), url.searchParams.get('sslrootcert')]).toEqual([
+      mode,
+      file,
+    ]);
+  });
+
+  test('changes nothing when it is not set', () => {
+    expect(databaseUrlOf({ DATABASE_URL: 'postgres://db/gateway' })).toBe('postgres://db/gateway');
+  });
+});
+
+test('a Postgres is reached without TLS only where the URL does not ask for it', () => {
+  expect(parseDatabaseUrl('postgres://db/gateway').ssl).toBe(false);
+  expect(parseDatabaseUrl('postgres://db/gateway?sslmode=disable').ssl).toBe(false);
+  expect(parseDatabaseUrl('postgres://db/gateway?sslmode=require')).toEqual({
+    url: 'postgres://db/gateway',
+    ssl: {},
+  });
+});
+
+test('an authority whose file cannot be read is refused', () => {
+  expect(() => parseDatabaseUrl('postgres://db/x?sslmode=require&sslrootcert=/none.pem')).toThrow(
+    new ConfigError('The sslrootcert of DATABASE_URL names a file that cannot be read: /none.pem'),
+  );
+});
