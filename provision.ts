@@ -40,6 +40,8 @@ const privileges: Record<SchemaOwner, string> = {
   audit: 'select, insert',
 };
 
+const permissionDenied = '42501';
+
 /**
  * Migrates every schema, and lets each component's role use its own schema and no other. This may
  * run at every start, and several times at once.
@@ -66,28 +68,54 @@ export async function provisionDatabase({
     // Roles belong to the whole Postgres server, so two provisioning processes could otherwise try
     // to create one role twice.
     await client.query("select pg_advisory_xact_lock(hashtext('provision roles'))");
-    for (const schema of schemaOwners) {
+    const given = schemaOwners.flatMap((schema) => {
       const role = roles[schema];
-      if (role !== undefined) await grantRole(client, schema, role);
+      return role === undefined ? [] : [{ schema, role }];
+    });
+    const missing: string[] = [];
+    for (const { schema, role } of given) missing.push(...(await makeRole(client, schema, role)));
+    if (missing.length > 0) {
+      throw new ConfigError(
+        'The owner of the schemas may not create roles. Let a database administrator run these ' +
+          `statements with the passwords of the URLs, then run migrate again:\n${missing.join(';\n')};`,
+      );
     }
+    for (const { schema, role } of given) await grantTables(client, schema, role);
     await client.query('commit');
   } finally {
     await client.end();
   }
 }
 
-async function grantRole(client: pg.Client, schema: SchemaOwner, role: Role): Promise<void> {
+/**
+ * Creates the role of a component, or gives it its password and settings again. What the owner of
+ * the schemas may not do is left as a database administrator made it. Returns the statements that
+ * an administrator has to run because there is no such role.
+ */
+async function makeRole(client: pg.Client, schema: SchemaOwner, role: Role): Promise<string[]> {
   const user = client.escapeIdentifier(role.user);
-  const password = client.escapeLiteral(role.password);
-  const { rows } = await client.query('select from pg_roles where rolname = $1', [role.user]);
-  const verb = rows.length === 0 ? 'create' : 'alter';
-  await client.query(`${verb} role ${user} login password ${password}`);
-  const [{ name: database }] = (
-    await client.query('select quote_ident(current_database()) as name')
-  ).rows as [{ name: string }];
-  for (const statement of storeSettingsStatements({ role: user, database, schema })) {
-    await client.query(statement);
+  const { rows } = await client.query<{ database: string; has_role: boolean }>(
+    `select quote_ident(current_database()) as database,
+            exists (select from pg_roles where rolname = $1) as has_role`,
+    [role.user],
+  );
+  const [{ database, has_role: hasRole } = { database: '', has_role: false }] = rows;
+  const makeStatement = `${hasRole ? 'alter' : 'create'} role ${user} login password`;
+  const storeStatements = storeSettingsStatements({ role: user, database, schema });
+  await client.query('savepoint before_role');
+  try {
+    await client.query(`${makeStatement} ${client.escapeLiteral(role.password)}`);
+    for (const statement of storeStatements) await client.query(statement);
+    return [];
+  } catch (error) {
+    if ((error as { code?: unknown }).code !== permissionDenied) throw error;
+    await client.query('rollback to savepoint before_role');
+    return hasRole ? [] : [`${makeStatement} '…'`, ...storeStatements];
   }
+}
+
+async function grantTables(client: pg.Client, schema: SchemaOwner, role: Role): Promise<void> {
+  const user = client.escapeIdentifier(role.user);
   await client.query(`grant usage on schema ${schema} to ${user}`);
   await client.query(`grant ${privileges[schema]} on all tables in schema ${schema} to ${user}`);
   await client.query(`revoke all on table ${schema}.migration from ${user}`);

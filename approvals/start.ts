@@ -41,7 +41,7 @@ export async function startApprovals(
   const logger = createLogger({ component: 'approvals', level: config.LOG_LEVEL });
 
   await using startup = new AsyncDisposableStack();
-  const db = startup.use(await openOwnDatabase(config, { schema: 'approvals' }));
+  const db = startup.use(await openOwnDatabase(config, { schema: 'approvals', logger }));
   const bus = startup.use(await connectBus({ ...busServerOf(config), name: 'approvals', local }));
   const relay = startup.use(startRelay({ db, bus, owner: 'approvals', logger }));
 

@@ -21,7 +21,9 @@ export async function startAudit(
   const logger = createLogger({ component: 'audit', level: config.LOG_LEVEL });
 
   await using startup = new AsyncDisposableStack();
-  const db = startup.use(await openOwnDatabase(config, { schema: 'audit', planEachTime: true }));
+  const db = startup.use(
+    await openOwnDatabase(config, { schema: 'audit', logger, planEachTime: true }),
+  );
   const bus = startup.use(await connectBus({ ...busServerOf(config), name: 'audit', local }));
   const reader = startup.use(await connectReader({ ...busServerOf(config), name: 'audit' }));
   const readPrincipal = createPrincipalReader(config.PRINCIPAL_KEY_AUDIT.reveal());

@@ -51,7 +51,7 @@ export async function startAuth(
   const logger = createLogger({ component: 'auth', level: config.LOG_LEVEL });
 
   await using startup = new AsyncDisposableStack();
-  const db = startup.use(await openOwnDatabase(config, { schema: 'auth' }));
+  const db = startup.use(await openOwnDatabase(config, { schema: 'auth', logger }));
   const bus = startup.use(await connectBus({ ...busServerOf(config), name: 'auth', local }));
   const relay = startup.use(startRelay({ db, bus, owner: 'auth', logger }));
 

@@ -64,7 +64,7 @@ export async function startExecutor(
   const egressSettings = egressSettingsOf(config);
 
   await using startup = new AsyncDisposableStack();
-  const db = startup.use(await openOwnDatabase(config, { schema: 'executor' }));
+  const db = startup.use(await openOwnDatabase(config, { schema: 'executor', logger }));
   const vault = await openVault({ db, masterKeys, logger });
   const bus = startup.use(await connectBus({ ...busServerOf(config), name: 'executor', local }));
   const egress = startup.use(openEgress({ ...egressSettings, breaker, logger }));

@@ -35,7 +35,7 @@ export async function startNotifier(
   const logger = createLogger({ component: 'notifier', level: config.LOG_LEVEL });
 
   await using startup = new AsyncDisposableStack();
-  const db = startup.use(await openOwnDatabase(config, { schema: 'notifier' }));
+  const db = startup.use(await openOwnDatabase(config, { schema: 'notifier', logger }));
   const bus = startup.use(await connectBus({ ...busServerOf(config), name: 'notifier', local }));
   const reader = startup.use(await connectReader({ ...busServerOf(config), name: 'notifier' }));
   const egress = startup.use(openEgress({ ...readEgressSettings(config), logger }));

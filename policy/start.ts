@@ -46,7 +46,7 @@ export async function startPolicy(
   const logger = createLogger({ component: 'policy', level: config.LOG_LEVEL });
 
   await using startup = new AsyncDisposableStack();
-  const db = startup.use(await openOwnDatabase(config, { schema: 'policy' }));
+  const db = startup.use(await openOwnDatabase(config, { schema: 'policy', logger }));
   const bus = startup.use(await connectBus({ ...busServerOf(config), name: 'policy', local }));
   const reader = startup.use(await connectReader({ ...busServerOf(config), name: 'policy' }));
   const relay = startup.use(startRelay({ db, bus, owner: 'policy', logger }));

@@ -44,7 +44,7 @@ export async function startRegistry(
   const logger = createLogger({ component: 'registry', level: config.LOG_LEVEL });
 
   await using startup = new AsyncDisposableStack();
-  const db = startup.use(await openOwnDatabase(config, { schema: 'registry' }));
+  const db = startup.use(await openOwnDatabase(config, { schema: 'registry', logger }));
   const bus = startup.use(await connectBus({ ...busServerOf(config), name: 'registry', local }));
   const relay = startup.use(startRelay({ db, bus, owner: 'registry', logger }));
 

@@ -1,5 +1,7 @@
 import { ConfigError, describeTlsFailure } from '../config/index.ts';
 import type { Config } from '../config/index.ts';
+import { components } from '../contracts/vocabulary.ts';
+import type { Logger } from '../telemetry/logger.ts';
 import { databaseUrlOf } from './address.ts';
 import { openDatabase, PostgresError } from './open.ts';
 import type { Database, DatabaseOptions } from './open.ts';
@@ -24,7 +26,10 @@ const passingFailures = /^(53|57)/;
  */
 export async function openOwnDatabase(
   config: Config<(typeof databaseSettings)[number]>,
-  options: Pick<DatabaseOptions, 'schema' | 'planEachTime'>,
+  {
+    logger,
+    ...options
+  }: Pick<DatabaseOptions, 'schema' | 'planEachTime'> & { logger?: Pick<Logger, 'warn'> },
 ): Promise<Database> {
   const isPooled = config.DATABASE_POOLER === 'on';
   await using startup = new AsyncDisposableStack();
@@ -38,11 +43,25 @@ export async function openOwnDatabase(
   );
   const session = await readSession(db, options.schema);
   if (session !== undefined && isPooled) checkSettings(session, options.schema);
+  if (session !== undefined && !isPooled) {
+    const needed = connectionsOf(config.DATABASE_CONNECTIONS_MAX);
+    const { room } = session;
+    if (needed > room)
+      logger?.warn({ needed, room }, 'Postgres has fewer connections than the components open');
+  }
   startup.move();
   return db;
 }
 
+/** The connections that one replica of each component with a database opens at most. */
+function connectionsOf(connectionsMax: number): number {
+  const owners = components.filter((component) => component !== 'gateway');
+  return owners.length * (connectionsMax + 1);
+}
+
 interface Session {
+  /** The connections that the server, and the database, have for others than superusers. */
+  readonly room: number;
   /** Quoted for SQL where that is needed. */
   readonly role: string;
   readonly database: string;
@@ -59,6 +78,14 @@ async function readSession({ probe }: Database, schema: string): Promise<Session
       async (sql) => sql<Session[]>`
         select quote_ident(current_user) as role,
                quote_ident(current_database()) as database,
+               least(
+                 current_setting('max_connections')::int
+                   - current_setting('superuser_reserved_connections')::int
+                   - coalesce(current_setting('reserved_connections', true)::int, 0),
+                 (select nullif(datconnlimit, -1)
+                    from pg_database
+                   where datname = current_database())
+               ) as room,
                (select json_object_agg(name, setting)
                   from pg_settings
                  where name = any(${names})) as settings
