@@ -182,7 +182,7 @@ function Filters(props: { filter: ActivityFilter; onChange: (filter: ActivityFil
             <Select
               label="Whose agents"
               value={props.filter.user_id}
-              options={[['', 'Everybody’s agents'], ...people()]}
+              options={[['', 'All people'], ...people()]}
               onChange={(user_id) => set({ user_id })}
             />
           </Show>
