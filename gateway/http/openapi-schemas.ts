@@ -153,8 +153,20 @@ const generationOptions = {
     if (jsonSchema['format'] === 'uuid' || jsonSchema['format'] === 'date-time') {
       delete jsonSchema['pattern'];
     }
+    const { pattern } = jsonSchema;
+    if (typeof pattern === 'string') jsonSchema['pattern'] = toPortablePattern(pattern);
   },
 } as const;
+
+/**
+ * Rewrites what only JavaScript reads, or only in Unicode mode, so that other validators accept the
+ * same values.
+ */
+function toPortablePattern(pattern: string): string {
+  return pattern
+    .replaceAll('\\P{Cc}', '[^\\u0000-\\u001f\\u007f-\\u009f]')
+    .replaceAll('[^]', '[\\s\\S]');
+}
 
 function refOf(name: string): string {
   return `#/components/schemas/${name}`;

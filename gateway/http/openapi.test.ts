@@ -5,7 +5,13 @@ import { default as addFormats } from 'ajv-formats';
 import { describe, expect, test } from 'vitest';
 
 import { httpRoutes } from '#contracts/all';
+import { fileBody } from '#contracts/http/define';
+import type { RouteSpec } from '#contracts/http/define';
 import { createOpenapiDocument } from './openapi.ts';
+
+interface Content {
+  readonly content?: Readonly<Record<string, { readonly example?: unknown }>>;
+}
 
 const document = createOpenapiDocument();
 const text = JSON.stringify(document);
@@ -107,6 +113,55 @@ describe('the OpenAPI document', () => {
       expect(JSON.stringify(shared[name])).toContain(`"${code}"`);
     },
   );
+
+  test.for(Object.entries<RouteSpec>(httpRoutes))(
+    'has an example of each body and answer of %s that its schema accepts',
+    ([name, { body, responses }]) => {
+      const { operation } =
+        operations.find((each) => each.operation['operationId'] === name) ?? expect.fail(name);
+      const { requestBody, responses: answers } = operation as unknown as {
+        requestBody?: Content;
+        responses: Record<string, Content>;
+      };
+      const exampleIn = (content: Content | undefined) =>
+        content?.content?.['application/json']?.example;
+
+      if (body !== undefined) body.parse(exampleIn(requestBody));
+      for (const [status, schema] of Object.entries(responses)) {
+        if (schema !== null && schema !== fileBody) schema.parse(exampleIn(answers[status]));
+      }
+    },
+  );
+
+  test('has an example in every media type of a body or a successful answer', () => {
+    const contents = operations.flatMap(({ path, method, operation }) => {
+      const answers = Object.entries(operation['responses'] as Record<string, Content>).filter(
+        ([status]) => status.startsWith('2'),
+      );
+      const parts = [
+        ['body', operation['requestBody'] as Content | undefined] as const,
+        ...answers,
+      ];
+      return parts.flatMap(([part, content]) =>
+        Object.values(content?.content ?? {}).map(({ example }) => ({
+          where: `${method} ${path} ${part}`,
+          example,
+        })),
+      );
+    });
+
+    expect(contents.length).toBeGreaterThan(100);
+    expect(contents.filter(({ example }) => example === undefined)).toEqual([]);
+  });
+
+  test('has no pattern with what only JavaScript reads, or only in Unicode mode', () => {
+    const patterns = [...text.matchAll(/"pattern":"((?:[^"\\]|\\.)*)"/g)].map(
+      ([, pattern]) => pattern,
+    );
+
+    expect(patterns.length).toBeGreaterThan(10);
+    expect(patterns.filter((pattern) => /\\p\{|\[\^\]/i.test(pattern ?? ''))).toEqual([]);
+  });
 
   test('allows additional members in answers, but not in request bodies', () => {
     const { schemas } = document.components as {

@@ -8,6 +8,16 @@ import type { ErrorCode } from '#contracts/errors';
 import { fileBody } from '#contracts/http/define';
 import type { RouteSpec } from '#contracts/http/define';
 import { errorsOf } from '#contracts/route-errors';
+import { bodyExamples } from '../examples/body-examples.ts';
+import { createAnswerExample } from '../examples/create-example.ts';
+import { memberValues } from '../examples/member-values.ts';
+import {
+  callHeaders,
+  requestIdHeader,
+  securitySchemes,
+  sharedHeaders,
+  tags,
+} from './openapi-parts.ts';
 import { createSchemas, parametersOf } from './openapi-schemas.ts';
 import type { JsonSchema, Schemas } from './openapi-schemas.ts';
 import { eventsPath, eventsQuery } from './serve-events.ts';
@@ -20,27 +30,6 @@ export interface OpenapiDocument {
   readonly paths: Record<string, Record<string, JsonSchema>>;
   readonly components: Record<string, JsonSchema>;
 }
-
-const tags: Readonly<Record<string, string>> = {
-  Identities: 'Users, agents, subagents and their keys.',
-  Users: 'Who may sign in, and as what.',
-  Profile: 'The own account of a person who is signed in.',
-  Org: 'What holds for everybody in the org.',
-  'Sign-in': 'Sessions, and the ways to open one.',
-  'OAuth clients': 'Programs that act as agents, and what they may decide by themselves.',
-  Secrets: 'The vault: values go in and are never returned.',
-  Connections: 'Access to accounts at OAuth providers, and the apps it is asked for with.',
-  Requests: 'What agents and users ask people for.',
-  Services: 'Connected third-party APIs, and finding what they can do.',
-  Templates: 'What can be connected: built in, of the org, of a user.',
-  Actions: 'Calling third-party APIs.',
-  Approvals: 'Calls that wait for a person.',
-  Rules: 'What is allowed and denied without asking.',
-  Webhooks: 'Signed notifications to your own endpoints.',
-  Audit: 'The append-only record of everything that happened.',
-  Events: 'What happens, as it happens.',
-  Status: 'Health, and this document.',
-};
 
 /** Builds the OpenAPI 3.1 document of the REST API from the route table. */
 export function createOpenapiDocument(): OpenapiDocument {
@@ -74,33 +63,6 @@ export function createOpenapiDocument(): OpenapiDocument {
   };
 }
 
-const securitySchemes = {
-  bearer: {
-    type: 'http',
-    scheme: 'bearer',
-    description: 'An access token or an agent key.',
-  },
-  session: {
-    type: 'apiKey',
-    in: 'cookie',
-    name: '__Host-gateway_session',
-    description:
-      'The dashboard session (`gateway_session` on loopback http). Unsafe methods also need our own `Origin`.',
-  },
-};
-
-const sharedHeaders = {
-  RequestId: {
-    description: 'Names this request in logs, traces and the audit log.',
-    schema: { type: 'string', format: 'uuid' },
-  },
-  RetryAfter: {
-    description: 'Seconds after which to try again.',
-    schema: { type: 'integer', minimum: 1 },
-  },
-};
-const requestIdHeader = { 'X-Request-Id': { $ref: '#/components/headers/RequestId' } };
-
 function operationOf(name: string, spec: RouteSpec, schemas: Schemas): JsonSchema {
   const parameters = [
     ...(spec.params === undefined ? [] : parametersOf(spec.params)).map((each) => ({
@@ -127,7 +89,12 @@ function operationOf(name: string, spec: RouteSpec, schemas: Schemas): JsonSchem
       : {
           requestBody: {
             required: true,
-            content: { 'application/json': { schema: schemas.refTo(spec.body) } },
+            content: {
+              'application/json': {
+                schema: schemas.refTo(spec.body),
+                example: (bodyExamples as Readonly<Record<string, unknown>>)[name],
+              },
+            },
           },
         }),
     responses: { ...answersOf(spec, schemas), ...errorAnswersOf(spec) },
@@ -162,8 +129,14 @@ function answersOf({ responses }: RouteSpec, schemas: Schemas): JsonSchema {
 
 function contentOf(schema: z.ZodType, schemas: Schemas): JsonSchema {
   // OpenAPI 3.1.0 §4.8.14.2: binary content has no schema.
-  if (schema === fileBody) return { '*/*': {} };
-  return { 'application/json': { schema: schemas.refTo(schema) } };
+  if (schema === fileBody) return { '*/*': { example: 'The bytes of the file.' } };
+  const reference = schemas.refTo(schema);
+  return {
+    'application/json': {
+      schema: reference,
+      example: createAnswerExample(reference, schemas.components),
+    },
+  };
 }
 
 /** Groups the error codes of a route by HTTP status. */
@@ -217,24 +190,6 @@ function buildErrorAnswer(status: number, codes: readonly ErrorCode[]): JsonSche
   };
 }
 
-const callHeaders = [
-  {
-    name: 'Idempotency-Key',
-    in: 'header',
-    required: false,
-    description: 'The same key, caller and body within 24 hours give the first answer again.',
-    schema: { type: 'string', minLength: 1, maxLength: 200 },
-  },
-  {
-    name: 'Prefer',
-    in: 'header',
-    required: false,
-    description:
-      '`wait=N`: hold the answer of a suspended call until it is decided and replayed, at most N (60) seconds.',
-    schema: { type: 'string', maxLength: 100 },
-  },
-];
-
 const streamSpec: RouteSpec = {
   method: 'GET',
   path: eventsPath,
@@ -248,6 +203,12 @@ const streamSpec: RouteSpec = {
   serves: 'none',
   audit: 'none',
 };
+
+const streamExample = `id: 42
+event: approval.bubbled
+data: ${JSON.stringify(memberValues['Delivery.body'])}
+
+`;
 
 const streamOperation: JsonSchema = {
   operationId: 'streamEvents',
@@ -269,7 +230,7 @@ const streamOperation: JsonSchema = {
     200: {
       description: 'The stream: `data` of each event is `{id, type, created_at, org_id, data}`.',
       headers: requestIdHeader,
-      content: { 'text/event-stream': { schema: { type: 'string' } } },
+      content: { 'text/event-stream': { schema: { type: 'string' }, example: streamExample } },
     },
     ...errorAnswersOf(streamSpec),
   },
@@ -285,7 +246,12 @@ const openapiOperation: JsonSchema = {
     200: {
       description: 'OpenAPI 3.1.',
       headers: requestIdHeader,
-      content: { 'application/json': { schema: { type: 'object' } } },
+      content: {
+        'application/json': {
+          schema: { type: 'object' },
+          example: { openapi: '3.1.0', info: { title: 'Agent Action Gateway', version: 'v1' } },
+        },
+      },
     },
     500: { $ref: `#/components/responses/${errorName(500, ['internal'])}` },
   },
