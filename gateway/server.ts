@@ -11,6 +11,7 @@ import type { GatewayConfig } from './config.ts';
 import { limitConnections } from './limits/limit-connections.ts';
 import type { CallReport } from './records/call-report.ts';
 import type { Deps } from './deps.ts';
+import { serveDocs } from './docs/serve-docs.ts';
 import { createHandlers } from './handlers.ts';
 import { readTrustedProxies } from './read-settings.ts';
 import { serveMcp } from './mcp/serve-mcp.ts';
@@ -120,6 +121,7 @@ export async function createServer(
   );
   registerRoutes(app, deps, { handlers: createHandlers(deps), checkAnswers });
   await app.register(serveOpenapi);
+  await app.register(serveDocs, deps);
   await app.register(servePublicKeys, deps);
   await app.register(serveEvents, deps);
   await app.register(serveMcp, { deps, createServer: mcpServer });

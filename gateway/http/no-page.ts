@@ -16,6 +16,6 @@ export function createNoPage(url: string): Page {
     'There is no page at this address',
     `<p>It may have moved, or the link may be cut off or mistyped.</p>
       <a class="button" href="/">Go to Home</a>
-      ${isOfApi ? '<p class="quiet last">Addresses that begin like this one are for programs. <a href="/v1/openapi.json">/v1/openapi.json</a> lists them.</p>' : ''}`,
+      ${isOfApi ? '<p class="quiet last">Addresses that begin like this one are for programs. <a href="/docs">The documentation</a> and <a href="/v1/openapi.json">/v1/openapi.json</a> list them.</p>' : ''}`,
   );
 }

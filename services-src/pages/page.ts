@@ -7,6 +7,8 @@ export interface Page {
   readonly title: string;
   /** HTML. */
   readonly content: string;
+  /** Whether it is a text to read, with tables and code, and so gets more width than a form. */
+  readonly isDocument?: boolean;
 }
 
 /**
@@ -68,7 +70,21 @@ const style = `
   input[readonly]:not([type=radio]):not([type=hidden]) { color: var(--quiet); background: var(--back); border-color: var(--line); }
   code { font-size: .95em; }
   b, strong, dd { unicode-bidi: isolate; }
-  p a { color: var(--main); }
+  p a, .document a { color: var(--main); }
+  .document { width: min(60rem, 100% - 2rem); margin-top: 1rem; }
+  .document h2 { margin: 2.25rem 0 .75rem; padding-top: 1.25rem; border-top: 1px solid var(--line); font-size: 1.2rem; line-height: 1.3; }
+  .document h3 { margin: 1.5rem 0 .5rem; font-size: 1.05rem; }
+  .document nav { display: flex; flex-wrap: wrap; gap: .25rem 1.25rem; margin-bottom: 1rem; font-size: .9rem; }
+  .document code, .document pre { background: var(--back); border-radius: 6px; font-family: ui-monospace, monospace; font-size: .875rem; }
+  .document code { padding: .1rem .3rem; }
+  .document pre { margin: 0 0 1.25rem; padding: .8rem 1rem; border: 1px solid var(--line); overflow-x: auto; overflow-wrap: normal; }
+  .document pre code { padding: 0; }
+  .document details { margin-bottom: 1.25rem; }
+  .scroll { margin: 0 0 1.25rem; overflow-x: auto; }
+  table { width: 100%; border-collapse: collapse; font-size: .925rem; }
+  th, td { padding: .45rem .75rem .45rem 0; border-bottom: 1px solid var(--line); text-align: left; vertical-align: top; min-width: 6rem; overflow-wrap: break-word; }
+  td:last-child { min-width: 14rem; }
+  blockquote { margin: 0 0 1.25rem; color: var(--quiet); }
 `;
 const styleHash = createHash('sha256').update(style).digest('base64');
 
@@ -107,7 +123,7 @@ const productName = 'Agent Action Gateway';
 const logo =
   '<svg viewBox="0 0 32 32" aria-hidden="true"><rect width="32" height="32" rx="8"/><path d="M9 24V12a7 7 0 0 1 14 0v12" stroke-width="3"/><path d="m12.5 18.5 2.7 2.7 4.6-5.2" stroke-width="2.6"/></svg>';
 
-function renderPage({ title, content }: Page, colorScheme: string): string {
+function renderPage({ title, content, isDocument = false }: Page, colorScheme: string): string {
   return `<!doctype html>
 <html lang="en">
   <head>
@@ -121,7 +137,7 @@ function renderPage({ title, content }: Page, colorScheme: string): string {
   </head>
   <body>
     <header><a href="/">${logo}${productName}</a></header>
-    <main>
+    <main${isDocument ? ' class="document"' : ''}>
       <h1>${escapeHtml(title)}</h1>
       ${content}
     </main>

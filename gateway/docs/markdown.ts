@@ -1,0 +1,104 @@
+import { posix } from 'node:path';
+
+import { Marked } from 'marked';
+
+import { escapeHtml } from '#pages';
+
+/** A heading of the second level, with the anchor that leads to it. */
+export interface Section {
+  readonly anchor: string;
+  readonly title: string;
+}
+
+interface RenderedMarkdown {
+  readonly title: string;
+  /** HTML without the title. */
+  readonly html: string;
+  readonly sections: readonly Section[];
+}
+
+interface LinkOptions {
+  /** The file of the text, such as `reference/errors.md`; its links are relative to it. */
+  readonly file: string;
+  /** Returns the address of the page made from a file, or undefined if there is none. */
+  readonly addressOf: (file: string) => string | undefined;
+}
+
+/**
+ * Replaces the links of a Markdown text to files that are not served by their words. Links to other
+ * sites and to addresses of this gateway stay.
+ */
+export function withoutDeadLinks(text: string, { file, addressOf }: LinkOptions): string {
+  return text.replaceAll(
+    /^```.*?^```|`[^`\n]*`|!?\[((?:[^\]`]|`[^`\n]*`)*)\]\(([^()\s]+)\)/gms,
+    (whole: string, words: string | undefined, target: string | undefined) =>
+      words === undefined || findAddress(target ?? '', { file, addressOf }) !== undefined
+        ? whole
+        : words,
+  );
+}
+
+/** Renders Markdown as HTML. HTML in the text is shown as text, and images are left out. */
+export function renderMarkdown(text: string, links: LinkOptions): RenderedMarkdown {
+  const sections: Section[] = [];
+  const anchorOf = createAnchors();
+  let title = '';
+  const marked = new Marked({
+    renderer: {
+      heading({ depth, text: words, tokens }) {
+        const anchor = anchorOf(words);
+        const content = this.parser.parseInline(tokens);
+        if (depth === 1) {
+          title = plainTextOf(words);
+          return `<a id="${escapeHtml(anchor)}"></a>`;
+        }
+        if (depth === 2) sections.push({ anchor, title: plainTextOf(words) });
+        return `<h${depth} id="${escapeHtml(anchor)}">${content}</h${depth}>\n`;
+      },
+      link({ href, tokens }) {
+        const content = this.parser.parseInline(tokens);
+        const address = findAddress(href, links);
+        return address === undefined ? content : `<a href="${escapeHtml(address)}">${content}</a>`;
+      },
+      image: ({ text: words }) => escapeHtml(words),
+      html: ({ text: html }) => escapeHtml(html),
+    },
+  });
+  const html = marked
+    .parse(text, { async: false })
+    // A screen reader announces an empty heading cell. Wide tables and code scroll by themselves, also by keyboard. No other text can contain these
+    // tags, because HTML is escaped.
+    .replaceAll('<th></th>', '<td></td>')
+    .replaceAll('<table>', '<div class="scroll" tabindex="0"><table>')
+    .replaceAll('</table>', '</table></div>')
+    .replaceAll('<pre>', '<pre tabindex="0">');
+  return { title, html, sections };
+}
+
+function findAddress(target: string, { file, addressOf }: LinkOptions): string | undefined {
+  if (/^(https?:\/\/|\/(?!\/)|#)/.test(target)) return target;
+  if (/^[a-z][a-z0-9+.-]*:|^\//i.test(target)) return undefined;
+  const [path = '', anchor] = target.split('#');
+  const address = addressOf(posix.normalize(posix.join(posix.dirname(file), path)));
+  if (address === undefined || anchor === undefined) return address;
+  return `${address}#${anchor}`;
+}
+
+/** Gives headings the anchors that GitHub gives them; a repeated one gets a number. */
+function createAnchors(): (heading: string) => string {
+  const counts = new Map<string, number>();
+  return (heading) => {
+    const anchor = plainTextOf(heading)
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{M}\p{N}\p{Pc}\- ]/gu, '')
+      .replaceAll(' ', '-');
+    const count = counts.get(anchor) ?? 0;
+    counts.set(anchor, count + 1);
+    return count === 0 ? anchor : `${anchor}-${count}`;
+  };
+}
+
+/** The words of a heading, without the marks of links and code. */
+function plainTextOf(heading: string): string {
+  return heading.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1').replaceAll('`', '');
+}

@@ -1,0 +1,60 @@
+export type Schema = Readonly<Record<string, unknown>>;
+export type Components = Readonly<Record<string, Schema>>;
+
+const referencePrefix = '#/components/schemas/';
+
+/** Follows `$ref` to the named schema. */
+export function resolve(schema: Schema, components: Components): Schema {
+  const { $ref: reference } = schema;
+  if (typeof reference !== 'string') return schema;
+  return components[reference.slice(referencePrefix.length)] ?? {};
+}
+
+/** Says in a few words which values a schema allows, as Markdown. */
+export function typeWords(schema: Schema, components: Components, depth = 0): string {
+  const { $ref: reference, const: constant, enum: words, anyOf, oneOf, type, format } = schema;
+  if (typeof reference === 'string') {
+    if (depth > 2) return 'object';
+    return typeWords(resolve(schema, components), components, depth + 1);
+  }
+  if (constant !== undefined) return codeOf(JSON.stringify(constant));
+  if (Array.isArray(words)) return listWords(words.map((word) => codeOf(String(word))));
+  const choices = (anyOf ?? oneOf) as readonly Schema[] | undefined;
+  if (choices !== undefined)
+    return listWords([...new Set(choices.map((each) => typeWords(each, components, depth + 1)))]);
+  if (Array.isArray(type)) return listWords(type.map(String));
+  if (type === 'array') {
+    return `list of ${typeWords((schema['items'] ?? {}) as Schema, components, depth + 1)}`;
+  }
+  if (typeof type !== 'string') return 'any JSON';
+  return typeof format === 'string' ? `${type} (${format})` : type;
+}
+
+/** Names the bounds of a value, such as "at most 100 characters". */
+export function boundWords(schema: Schema): string {
+  const { minimum, maximum, maxLength, minItems, maxItems } = schema;
+  const isBound = (bound: unknown) =>
+    typeof bound === 'number' && Math.abs(bound) < Number.MAX_SAFE_INTEGER;
+  return [
+    isBound(minimum) && `at least ${String(minimum)}`,
+    isBound(maximum) && `at most ${String(maximum)}`,
+    isBound(maxLength) && `at most ${String(maxLength)} characters`,
+    isBound(minItems) && `at least ${String(minItems)}`,
+    isBound(maxItems) && `at most ${String(maxItems)}`,
+    schema['default'] !== undefined && `by default ${codeOf(JSON.stringify(schema['default']))}`,
+  ]
+    .filter((words) => words !== false)
+    .join(', ');
+}
+
+const listedMax = 12;
+
+function listWords(words: readonly string[]): string {
+  const shown = words.length > listedMax ? [...words.slice(0, listedMax), '…'] : words;
+  return shown.join(' or ');
+}
+
+/** Text as code in a cell of a table. */
+export function codeOf(text: string): string {
+  return `\`${text.replaceAll('|', '\\|')}\``;
+}
