@@ -30,6 +30,7 @@ export default defineConfig({
           include: ['**/*.test.ts'],
           exclude: [...exclude, '**/*.integration.test.ts', '**/*.e2e.test.ts'],
           testTimeout: 60_000,
+          hookTimeout: 60_000,
         },
       },
       {
