@@ -19,6 +19,7 @@ export const servedFiles: Readonly<Record<string, string>> = {
   'writing-templates.md': 'how to write a service template',
   'importing.md': 'how to make a template from an OpenAPI document',
   'operating.md': 'settings, keys, compose, backup, monitoring',
+  'kubernetes.md': 'the chart for Kubernetes',
   'performance.md': 'how long calls take, and how to measure it',
   'glossary.md': 'the words of this project',
   'reference/README.md': 'the pages about behaviour',
