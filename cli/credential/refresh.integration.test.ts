@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 
 import { lastingPort } from '../../services-src/embedded/index.ts';
+import { chooseSweepValue } from '../../test/support/sweeps.ts';
 import { startGateway } from '../gateway.testing.ts';
 import type { GatewayBehaviour } from '../gateway.testing.ts';
 import { makeFolder, startProgram, writeLogin } from '../program.testing.ts';
@@ -92,14 +93,19 @@ test('a shim killed during a refresh leaves a complete file and no lock', async 
   expect((await other.nextFrame()).error?.message).toContain('action-gateway mcp login');
 });
 
+const killDelaysMs = chooseSweepValue({
+  sampled: [0, 12, 24, 40],
+  whole: Array.from({ length: 12 }, (_, at) => at * 4),
+});
+
 test('a shim killed at any moment leaves a readable login', async () => {
   await using world = await startWorld();
-  for (let round = 0; round < 12; round++) {
+  for (const delayMs of killDelaysMs) {
     const shim = world.startShim();
     const expiryInterval = setInterval(() => world.gateway.accessTokens.clear(), 1);
     for (let id = 0; id < 200; id++) shim.send({ id, method: 'x' });
     await shim.nextFrame();
-    await sleep(round * 4);
+    await sleep(delayMs);
     shim.child.kill('SIGKILL');
     await shim.exitCode;
     clearInterval(expiryInterval);

@@ -133,7 +133,11 @@ const hostile: readonly string[] = [
 ];
 
 describe('a hostile filter', () => {
-  const namedFilters = hostile.map((filter) => [filter.slice(0, 60), filter] as const);
+  // A filter that hangs takes its whole time, so the sample has each fourth one.
+  const stride = chooseSweepValue({ sampled: 4, whole: 1 });
+  const namedFilters = hostile
+    .filter((_, at) => at % stride === 0)
+    .map((filter) => [filter.slice(0, 60), filter] as const);
 
   it.each(namedFilters)('ends in time, and the next filter works: %s', async (_name, filter) => {
     const startedAt = performance.now();
