@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url';
 
 import { runner } from 'node-pg-migrate';
+import type pg from 'pg';
 import { connectOwner } from './address.ts';
 
 /**
@@ -27,20 +28,28 @@ export async function migrate({
     if (rows.length === 0) await client.query(`create schema ${schema}`);
     await client.query(`set local search_path = ${schema}`);
     await runner({
-      dbClient: client,
+      dbClient: withinTransaction(client),
       dir: fileURLToPath(directory),
       direction: 'up',
       migrationsSchema: schema,
       migrationsTable: 'migration',
       noLock: true,
-      // Its own `begin` has no effect within the transaction above, which its `commit` ends.
       singleTransaction: true,
       log: () => undefined,
       logger: { debug() {}, info() {}, warn() {}, error() {} },
     });
-    // Ends the transaction when there was nothing to migrate.
     await client.query('commit');
   } finally {
     await client.end();
   }
+}
+
+/**
+ * The client without the runner's own `BEGIN` and `COMMIT`, about which Postgres would warn in its
+ * log, because the transaction has begun before and ends afterwards.
+ */
+function withinTransaction(client: pg.Client): pg.Client {
+  const query = (...args: Parameters<typeof client.query>) =>
+    /^(BEGIN|COMMIT)$/.test(args[0]) ? Promise.resolve() : client.query(...args);
+  return Object.create(client, { query: { value: query } }) as pg.Client;
 }
