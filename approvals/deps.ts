@@ -60,4 +60,6 @@ export interface Replays extends AsyncDisposable {
     trigger: ReplayTrigger;
     actor: Actor;
   }): Promise<Outcome | undefined>;
+  /** The end of a replay that runs in this process; undefined when none of the approval runs here. */
+  findRunning(key: { orgId: string; approvalId: string }): Promise<Outcome> | undefined;
 }

@@ -398,6 +398,26 @@ describe('a resume request', () => {
     expect(finished?.audit).toMatchObject({ identity: { id: helper.id } });
   });
 
+  test('during the run gets the whole answer as soon as the run ends', async () => {
+    const { helper, resume, neighbours } = world;
+    const body = 'x'.repeat(300_000);
+    const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
+    neighbours.sends = async () => {
+      await answered;
+      return { ...sampleResult, body };
+    };
+    const id = await createAllowedApproval();
+    const first = resume(helper, id);
+    await expect.poll(() => neighbours.asked.length).toBe(1);
+    const second = resume(helper, id);
+    await delay(100);
+    answer();
+    for (const state of [await first, await second]) {
+      expect(state).toMatchObject({ kind: 'called', result: { body } });
+    }
+    expect(neighbours.asked).toHaveLength(1);
+  });
+
   test('that is sent ten times at once runs the call once, and each request gets the answer', async () => {
     const { helper, resume, neighbours } = world;
     neighbours.sends = async () => {

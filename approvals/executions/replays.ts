@@ -2,6 +2,7 @@ import { AppError } from '#errors';
 import { repeat } from '#process';
 import type { Actor } from '../approval/domain/announcements.ts';
 import type { Deps, Replays } from '../deps.ts';
+import type { ApprovalKey } from '../approval/approval.sql.ts';
 import { executionErrorOf } from './domain/outcome.ts';
 import type { Outcome } from './domain/outcome.ts';
 import { startExecution, startPendingExecutions } from './execution-moves.ts';
@@ -56,6 +57,7 @@ export function createReplays(deps: Deps): Replays {
         waitedForCount -= 1;
       }
     },
+    findRunning: (key) => heldClaims.find(key),
     async [Symbol.asyncDispose]() {
       await claimMore.stop();
       await heldClaims[Symbol.asyncDispose]();
@@ -99,6 +101,13 @@ function createHeldClaims(deps: Deps) {
 
   return {
     hold: holdClaim,
+    /** Looks through at most as many claims as the limits above let run. */
+    find({ orgId, approvalId }: ApprovalKey) {
+      for (const [claim, replaying] of running) {
+        if (claim.approvalId === approvalId && claim.orgId === orgId) return replaying;
+      }
+      return undefined;
+    },
     inBackground: () => backgroundClaims.size,
     holdInBackground(claim: Claim, whenDone: () => void) {
       backgroundClaims.add(claim);

@@ -11,6 +11,7 @@ import { executionInProgressError, approvalNotFoundError } from '../approval/dom
 import { notInYourChainError, relationshipTo } from '../approval/domain/relationship.ts';
 import { traceApproval } from '../approval/trace-approval.ts';
 import type { DepsWithReplays } from '../deps.ts';
+import type { Outcome } from './domain/outcome.ts';
 
 interface ResumeRequest {
   readonly principal: string;
@@ -23,7 +24,9 @@ interface ResumeRequest {
  * the caller another request.
  */
 const replayWaitMs = 20_000;
-const pollEveryMs = 200;
+/** The first pause between two looks at the execution; each one is twice as long, up to the last. */
+const firstPollMs = 10;
+const lastPollMs = 200;
 /** The time before the caller's deadline that is kept for sending the answer. */
 const answerMarginMs = 500;
 
@@ -60,17 +63,26 @@ async function runAllowedCall(
     const running = deps.replays.run({ ...key, trigger: 'agent', actor });
     const outcome = await Promise.race([running, waitForDeadline(deadline)]);
     if (outcome === 'time_up') throw executionInProgressError(approval.id);
-    // This result is whole, unlike the stored one, which may lack its bodies.
-    if (outcome?.kind === 'called') {
-      const { result, auditId } = outcome;
-      return { kind: 'called', result, auditId, description: approval.card.description };
-    }
+    if (outcome?.kind === 'called') return calledStateOf(outcome, approval);
     if (outcome?.kind === 'again') throw executionInProgressError(approval.id);
+  }
+  const replaying = deps.replays.findRunning(key);
+  if (replaying !== undefined) {
+    const outcome = await Promise.race([replaying, waitForDeadline(deadline)]);
+    if (outcome !== 'time_up' && outcome.kind === 'called') return calledStateOf(outcome, approval);
   }
   const settledApproval = await waitUntilSettled(deps, key, deadline);
   if (settledApproval.execution?.status === 'executing')
     throw executionInProgressError(approval.id);
   return callStateOf(settledApproval, { baseUrl: deps.baseUrl, relationship: 'self' });
+}
+
+/** The result of a replay in this process is whole. The stored one may lack its bodies. */
+function calledStateOf(
+  { result, auditId }: Extract<Outcome, { kind: 'called' }>,
+  { card }: Approval,
+): CallState {
+  return { kind: 'called', result, auditId, description: card.description };
 }
 
 /**
@@ -82,11 +94,13 @@ async function waitUntilSettled(
   deadline: Deadline,
 ): Promise<Approval> {
   const waitEndsAtMs = Math.min(replayWaitMs, deadline.remainingMs() - answerMarginMs);
-  for (let waitedMs = 0; ; waitedMs += pollEveryMs) {
+  let pauseMs = firstPollMs;
+  for (let waitedMs = 0; ; waitedMs += pauseMs) {
     const approval = await findApproval(db, key);
     if (!approval) throw approvalNotFoundError();
     if (approval.execution?.status !== 'executing' || waitedMs >= waitEndsAtMs) return approval;
-    await delay(pollEveryMs);
+    pauseMs = Math.min(lastPollMs, pauseMs * 2);
+    await delay(pauseMs);
   }
 }
 
