@@ -158,7 +158,7 @@ export const commands: readonly CommandRow[] = [
   },
   {
     usage: 'doctor',
-    about: 'Check the address, the clock, the gateway and the login, and say what to mend.',
+    about: 'Check the address, the clock, the gateway and the login, and say what to fix.',
     options: commonOptions,
     run: async ({ options, environment }) => {
       const [{ examine }, { printAnswer }] = await Promise.all([

@@ -154,7 +154,7 @@ function requireUsable(
   };
 }
 
-/** The error between two attempts to refresh. After a refusal the owner can mend it at `auth_url`. */
+/** The error between two attempts to refresh. After a refusal the owner can fix it at `auth_url`. */
 function endedTokenError(
   { authUrlOf }: Pick<RefreshDeps, 'authUrlOf'>,
   tokens: StoredTokens,

@@ -45,7 +45,7 @@ export async function findFailure(
   return said && withCredential(said, failing);
 }
 
-/** Adds the credential that the caller can ask a person to mend. */
+/** Adds the credential that the caller can ask a person to fix. */
 function withCredential(
   failure: CallFailure,
   {

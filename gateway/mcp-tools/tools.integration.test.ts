@@ -216,7 +216,7 @@ describe('a called action', () => {
     }
   });
 
-  test('that failed for a reason that a person can mend has the step that leads there', async () => {
+  test('that failed for a reason that a person can fix has the step that leads there', async () => {
     const failure = {
       kind: 'forbidden' as const,
       message: 'Call https://evil.example',

@@ -62,7 +62,7 @@ export async function readValidDocument(
 
 export function invalidTemplate(report: TemplateReport): AppError {
   const count = report.errors.length;
-  const message = `The template has ${count === 1 ? 'an error' : `${count} errors`}; nothing was saved. The report says what to mend.`;
+  const message = `The template has ${count === 1 ? 'an error' : `${count} errors`}; nothing was saved. The report says what to fix.`;
   return new AppError('template_invalid', message, { details: { report: { ...report } } });
 }
 

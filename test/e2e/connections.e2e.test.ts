@@ -149,7 +149,7 @@ describe('a connection to an account at an OAuth provider', () => {
 
   test('that the provider revoked is restored under the same id by the link in the error', async () => {
     const createdConnection = successfulBodyOf(
-      await mia.post('/v1/connections', { provider: 'mock', name: 'mended' }),
+      await mia.post('/v1/connections', { provider: 'mock', name: 'fixed' }),
     );
     const browser = browserOf(mia);
     await browser.open(

@@ -81,7 +81,7 @@ describe.skipIf(!chromium.isAvailable)(`the home page of a gateway${chromium.not
     expect(await page.title()).toContain('(3) Home');
     await section('In the last 7 days').getByText('asked a person first').waitFor();
     await section('Last calls').getByText('Denied', { exact: true }).waitFor();
-    for (const absent of ['Asked of the admins', 'The gateway', 'To mend']) {
+    for (const absent of ['Asked of the admins', 'The gateway', 'To fix']) {
       expect(await section(absent).count(), absent).toBe(0);
     }
     expect(await findProblemsInBothSchemes(page)).toEqual([]);
@@ -150,7 +150,7 @@ describe.skipIf(!chromium.isAvailable)(`the home page of a gateway${chromium.not
       }
     });
 
-    test('is refused whatever the session of the page asks to change', async () => {
+    test('cannot change anything through the API with the session of the page', async () => {
       await openAs(auditor);
       const call = { service: 'http', method: 'POST', url: `${world.upstream.url}/notes` };
       const attempts: readonly [method: string, path: string, body: object | undefined][] = [
@@ -358,7 +358,7 @@ describe.skipIf(!chromium.isAvailable)(`the home page in other states${chromium.
     expect(await more.count()).toBe(0);
   });
 
-  test('names what to mend, and only what the person can', async () => {
+  test('names what to fix, and only what the person can', async () => {
     answerWithNothing();
     const account = { tier: 'user', owner_id: ann.id, account_label: 'ann@gmail' } as const;
     server.connections = [
@@ -370,9 +370,9 @@ describe.skipIf(!chromium.isAvailable)(`the home page in other states${chromium.
     server.answers['/v1/services'] = { items: [service], next_cursor: null };
     const page = await open('/', { viewport: phoneViewport });
 
-    const mends = page.getByRole('region', { name: 'To mend' }).getByRole('listitem');
-    await mends.nth(2).waitFor();
-    expect(await mends.allTextContents()).toEqual([
+    const fixes = page.getByRole('region', { name: 'To fix' }).getByRole('listitem');
+    await fixes.nth(2).waitFor();
+    expect(await fixes.allTextContents()).toEqual([
       expect.stringContaining('The account ann@gmail must be connected again'),
       expect.stringContaining('The secret github_token is refused'),
       expect.stringContaining('2 tools of Notes are new or have changed'),
@@ -436,7 +436,7 @@ describe.skipIf(!chromium.isAvailable)(`the home page in other states${chromium.
     ];
     const page = await open('/');
 
-    await page.getByRole('region', { name: 'To mend' }).getByText('The account').waitFor();
+    await page.getByRole('region', { name: 'To fix' }).getByText('The account').waitFor();
     const text = (await page.getByRole('main').textContent()) ?? '';
     expect(text.split(shown).length - 1).toBeGreaterThanOrEqual(4);
     const injectedElements = page.locator('main :is(img, script, iframe, style, link, base, meta)');

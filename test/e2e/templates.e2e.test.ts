@@ -54,11 +54,11 @@ describe('a user’s own template', () => {
       await mia.post('/v1/templates/import', { source, key: 'shop' }),
     );
     const { openapi } = successfulBodyOf(await mia.get('/v1/templates/shop/document'));
-    const mendedTemplate = {
+    const fixedTemplate = {
       openapi: openapi.replace('https://127', 'http://127'),
       version: version - 1,
     };
-    successfulBodyOf(await mia.put('/v1/templates/shop', mendedTemplate));
+    successfulBodyOf(await mia.put('/v1/templates/shop', fixedTemplate));
     successfulBodyOf(await mia.post('/v1/templates/shop/publish', { version }));
     return imported;
   }

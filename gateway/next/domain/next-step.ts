@@ -157,7 +157,7 @@ const callAgainOrShowAuthUrl: NextStep = (() => {
 })();
 
 /**
- * The step after the provider refused a credential, which the caller cannot mend: a look at the
+ * The step after the provider refused a credential, which the caller cannot fix: a look at the
  * service, or at all services, whose `refused` says since when.
  */
 function showRefused(service?: string): NextStep {

@@ -24,8 +24,8 @@ import { HomeSection, Rows } from './home-section.tsx';
 import { missingAppsOf, orgRequestsOf, sinceOf, waitingItemsOf } from './home-view.ts';
 import { deniedRecordsQuery, oauthAppsQuery, usageSinceQuery, visitQuery } from './home.queries.ts';
 import { AllWell, ChainState, Troubles } from './installation.tsx';
-import { mendsOf } from './mend-view.ts';
-import { MendList } from './mends.tsx';
+import { fixesOf } from './fix-view.ts';
+import { FixList } from './fixes.tsx';
 import { RequestRow, WaitingList } from './waiting.tsx';
 
 /** What a person finds when they come: what waits, what to put right, and what happened meanwhile. */
@@ -93,7 +93,7 @@ function HomeOfOwner() {
               </Match>
             </Switch>
           </HomeSection>
-          <ToMend />
+          <ToFix />
           <Show when={orgRequests().length > 0}>
             <OrgRequests requests={orgRequests()} />
           </Show>
@@ -196,13 +196,13 @@ function OrgRequests(props: { requests: ReturnType<typeof orgRequestsOf> }) {
 }
 
 /** Shown only when there is something to put right, or when that cannot be known. */
-function ToMend() {
+function ToFix() {
   const me = useMe();
   const connections = useQuery(() => connectionsQuery());
   const secrets = useQuery(() => secretsQuery());
   const services = useQuery(() => servicesQuery());
-  const mends = createMemo(() =>
-    mendsOf(
+  const fixes = createMemo(() =>
+    fixesOf(
       {
         connections: connections.data ?? [],
         secrets: secrets.data ?? [],
@@ -213,8 +213,8 @@ function ToMend() {
   );
   const failed = () => [connections, secrets, services].find(({ error }) => error !== null);
   return (
-    <Show when={mends().length > 0 || failed() !== undefined}>
-      <HomeSection title="To mend">
+    <Show when={fixes().length > 0 || failed() !== undefined}>
+      <HomeSection title="To fix">
         <Show when={failed()}>
           {(query) => (
             <Show when={query().error}>
@@ -222,8 +222,8 @@ function ToMend() {
             </Show>
           )}
         </Show>
-        <Show when={mends().length > 0}>
-          <MendList mends={mends()} />
+        <Show when={fixes().length > 0}>
+          <FixList fixes={fixes()} />
         </Show>
       </HomeSection>
     </Show>

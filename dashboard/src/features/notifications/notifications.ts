@@ -56,7 +56,7 @@ interface LiveEvent {
 type Raised = Pick<ApprovalResponse, 'id' | 'resolver_id' | 'requester' | 'action_description'>;
 
 /**
- * Shows an approval that begins to wait for the person while they look at something else. Pressing it
+ * Shows a new approval that the person may decide while they look at another page. Pressing it
  * opens the card: nothing is decided from a notification.
  */
 export function notifyOfEvent(
@@ -70,7 +70,7 @@ export function notifyOfEvent(
   show({ ...waiting, tag: waiting.id, onPress: () => onOpen(waiting.id) });
 }
 
-/** What an event says of an approval that begins to wait for somebody. */
+/** The part of an event about a new approval that a notification needs. */
 function waitingApprovalOf({ type, data }: LiveEvent) {
   if (typeof data !== 'object' || data === null) return undefined;
   if (type === 'approval.raised') {

@@ -10,45 +10,45 @@ import { connectionsQuery } from '../connect/connect.queries.ts';
 import { goToProvider } from '../credentials/credentials.queries.ts';
 import { EnterSecret } from '../credentials/enter-secret.tsx';
 import { Panel } from './parts.tsx';
-import { findConnection, mendsOf, partsOf, pathOf } from './service-view.ts';
+import { findConnection, fixesOf, partsOf, pathOf } from './service-view.ts';
 
-/** What the service lacks, with the form or the link that mends it. */
+/** What the service lacks, with the form or the link that fixes it. */
 export function WhatIsMissing(props: { service: ConnectedService; mayChange: boolean }) {
   /** Problems that are fixed on this page are shown there: missing credentials below, changed tools in their own part. */
-  const otherMends = () => mendsOf(props.service).filter(({ href }) => !href.includes('#'));
+  const otherFixes = () => fixesOf(props.service).filter(({ href }) => !href.includes('#'));
   const missing = () => props.service.missing ?? [];
   return (
-    <Show when={missing().length + otherMends().length > 0}>
+    <Show when={missing().length + otherFixes().length > 0}>
       <Panel id="missing" title={missing().length > 0 ? 'What is missing' : 'What to look at'}>
         <Show
           when={props.mayChange}
           fallback={
             <Notice tone="warning">
-              <For each={mendsOf(props.service)}>
-                {(mend) => (
+              <For each={fixesOf(props.service)}>
+                {(fix) => (
                   <p>
-                    <VisibleText text={mend.sentence} />
+                    <VisibleText text={fix.sentence} />
                   </p>
                 )}
               </For>
               <p class="mt-1 text-sm">
-                {props.service.tier === 'org' ? 'An admin' : 'Its owner'} can mend this.
+                {props.service.tier === 'org' ? 'An admin' : 'Its owner'} can fix this.
               </p>
             </Notice>
           }
         >
           <For each={missing()}>
-            {(credential) => <MendMissing service={props.service} credential={credential} />}
+            {(credential) => <FixMissing service={props.service} credential={credential} />}
           </For>
-          <For each={otherMends()}>
-            {(mend) => (
+          <For each={otherFixes()}>
+            {(fix) => (
               <Notice tone="warning">
-                <VisibleText text={mend.sentence} />{' '}
+                <VisibleText text={fix.sentence} />{' '}
                 <A
-                  href={mend.href}
+                  href={fix.href}
                   class="inline-flex min-h-6 items-center font-semibold underline underline-offset-4"
                 >
-                  {mend.linkLabel}
+                  {fix.linkLabel}
                 </A>
               </Notice>
             )}
@@ -59,7 +59,7 @@ export function WhatIsMissing(props: { service: ConnectedService; mayChange: boo
   );
 }
 
-function MendMissing(props: { service: ConnectedService; credential: MissingCredential }) {
+function FixMissing(props: { service: ConnectedService; credential: MissingCredential }) {
   const queryClient = useQueryClient();
   return (
     <Show

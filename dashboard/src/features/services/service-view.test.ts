@@ -6,7 +6,7 @@ import {
   filterServices,
   findConnection,
   mayChange,
-  mendsOf,
+  fixesOf,
   pathOf,
   pathOfReference,
   sortServices,
@@ -48,7 +48,7 @@ describe('the state of a service', () => {
     expect(stateOf(aService(differences as object)).words).toBe(words);
   });
 
-  test('leads to where each thing is mended', () => {
+  test('leads to where each thing is fixed', () => {
     const service = aService({
       status: 'needs_credentials',
       missing: [
@@ -58,7 +58,7 @@ describe('the state of a service', () => {
       refused,
       tools: { ...tools, waiting: 1 },
     });
-    expect(mendsOf(service).map(({ linkLabel, href }) => [linkLabel, href])).toEqual([
+    expect(fixesOf(service).map(({ linkLabel, href }) => [linkLabel, href])).toEqual([
       ['Enter it', '/services/github#missing'],
       ['Connect it again', '/services/github#missing'],
       ['Connect it again', '/services/credentials?show=accounts&open=github'],
@@ -70,7 +70,7 @@ describe('the state of a service', () => {
   });
 });
 
-test('services to mend come first, and a search looks at name, title and template', () => {
+test('services to fix come first, and a search looks at name, title and template', () => {
   const ready = aService({ title: 'Asana', template: 'asana' });
   const broken = aService({ title: 'Zoom', name: 'calls', status: 'needs_reauth' });
   expect(sortServices([ready, broken])).toEqual([broken, ready]);

@@ -68,16 +68,16 @@ export function stateOf(service: StateOfService): ServiceState {
 }
 
 /** Whether a person should do something about the service. */
-export const isToMend = (service: StateOfService): boolean =>
+export const needsFix = (service: StateOfService): boolean =>
   ['warning', 'bad'].includes(stateOf(service).tone);
 
-/** The services in the order of the list: those to mend first, then by title. */
+/** The services in the order of the list: those to fix first, then by title. */
 export function sortServices<Service extends ConnectedService>(
   services: readonly Service[],
 ): Service[] {
   return services.toSorted(
     (one, other) =>
-      Number(isToMend(other)) - Number(isToMend(one)) ||
+      Number(needsFix(other)) - Number(needsFix(one)) ||
       one.title.localeCompare(other.title, 'en') ||
       one.name.localeCompare(other.name, 'en'),
   );
@@ -96,16 +96,16 @@ export function filterServices<Service extends ConnectedService>(
   });
 }
 
-export interface Mend {
+export interface Fix {
   readonly sentence: string;
   readonly linkLabel: string;
   readonly href: string;
 }
 
-/** What is to mend, each with the place where a person mends it. */
-export function mendsOf(service: ConnectedService): Mend[] {
+/** What is to fix, each with the place where a person fixes it. */
+export function fixesOf(service: ConnectedService): Fix[] {
   const page = pathOf(service);
-  const missing = (service.missing ?? []).map(({ kind, name, status }): Mend => {
+  const missing = (service.missing ?? []).map(({ kind, name, status }): Fix => {
     if (kind === 'secret')
       return {
         sentence: `The secret ${name} is not stored.`,
@@ -121,13 +121,13 @@ export function mendsOf(service: ConnectedService): Mend[] {
       href: `${page}#missing`,
     };
   });
-  const refused = (service.refused ?? []).map(({ kind, name }): Mend => ({
+  const refused = (service.refused ?? []).map(({ kind, name }): Fix => ({
     sentence: `The ${kind === 'secret' ? 'secret' : 'account'} ${name} was refused when it was last used.`,
     linkLabel: kind === 'secret' ? 'Enter a new value' : 'Connect it again',
     href: credentialPathOf(kind, name),
   }));
   const waiting = service.tools?.waiting ?? 0;
-  const tools: Mend[] =
+  const tools: Fix[] =
     waiting === 0
       ? []
       : [

@@ -21,9 +21,9 @@ import { Loading } from './parts.tsx';
 import {
   filterServices,
   isSample,
-  isToMend,
+  needsFix,
   mayChange,
-  mendsOf,
+  fixesOf,
   pathOf,
   serviceReferenceOf,
   sortServices,
@@ -34,7 +34,7 @@ import { Badge } from './state-badge.tsx';
 /** With fewer services than this a search field would only be in the way. */
 const searchFrom = 8;
 
-/** The connected services, those to mend first, below what agents ask for. */
+/** The connected services, those to fix first, below what agents ask for. */
 export function ServicesPage() {
   const me = useMe();
   const pollEveryMs = usePollEveryMs();
@@ -111,7 +111,7 @@ function ServiceRow(props: { service: ConnectedService }) {
   return (
     <li
       class="relative rounded-xl border border-line bg-surface p-4 shadow-sm hover:border-line-strong"
-      classList={{ 'border-l-4 border-l-medium-band': isToMend(props.service) }}
+      classList={{ 'border-l-4 border-l-medium-band': needsFix(props.service) }}
       aria-labelledby={titleId}
     >
       <div class="flex flex-wrap items-center justify-between gap-x-3 gap-y-1">
@@ -143,19 +143,19 @@ function ServiceRow(props: { service: ConnectedService }) {
         </Show>
       </p>
       <Show when={props.service.status !== 'disabled'}>
-        <For each={mendsOf(props.service)}>
-          {(mend) => (
+        <For each={fixesOf(props.service)}>
+          {(fix) => (
             <p class="mt-2 text-sm">
-              <VisibleText text={mend.sentence} />{' '}
+              <VisibleText text={fix.sentence} />{' '}
               <Show
                 when={mayChange(me(), props.service.tier)}
-                fallback={<Show when={me().role === 'member'}>An admin can mend this.</Show>}
+                fallback={<Show when={me().role === 'member'}>An admin can fix this.</Show>}
               >
                 <A
-                  href={mend.href}
+                  href={fix.href}
                   class="relative inline-flex min-h-6 items-center font-semibold underline underline-offset-4"
                 >
-                  {mend.linkLabel}
+                  {fix.linkLabel}
                 </A>
               </Show>
             </p>

@@ -4,7 +4,7 @@ import type { Connection } from '#contracts/http/connections';
 import type { Me } from '#contracts/http/identities';
 import type { Secret } from '#contracts/http/secrets';
 import type { ConnectedService } from '#contracts/http/services';
-import { mendsOf } from './mend-view.ts';
+import { fixesOf } from './fix-view.ts';
 
 const member = { id: 'me', role: 'member' } as Me;
 const admin = { id: 'me', role: 'admin' } as Me;
@@ -37,11 +37,11 @@ const everything = {
   ] as unknown as ConnectedService[],
 };
 
-test('a person mends what is their own, and an admin also what belongs to the org', () => {
+test('a person fixes what is their own, and an admin also what belongs to the org', () => {
   const own = ['ended', 'refused', 'refused secret', 'service'];
 
-  expect(mendsOf(everything, member).map(({ id }) => id)).toEqual(own);
-  expect(mendsOf(everything, admin).map(({ id }) => id)).toEqual([
+  expect(fixesOf(everything, member).map(({ id }) => id)).toEqual(own);
+  expect(fixesOf(everything, admin).map(({ id }) => id)).toEqual([
     'ended',
     'refused',
     'org',
@@ -52,7 +52,7 @@ test('a person mends what is their own, and an admin also what belongs to the or
 });
 
 test('an account is connected again on the page of the gateway', () => {
-  const [ended] = mendsOf(everything, member);
+  const [ended] = fixesOf(everything, member);
 
   expect(ended).toMatchObject({
     name: 'b@mail',
@@ -60,13 +60,13 @@ test('an account is connected again on the page of the gateway', () => {
   });
 });
 
-test('a refused secret, a missing one and changed tools are mended where they are shown', () => {
+test('a refused secret, a missing one and changed tools are fixed where they are shown', () => {
   const missing = [{ kind: 'secret', name: 'org/mail_key', status: 'absent' }];
   const lost = { ...ofOrg, id: 'lost', name: 'mail', title: 'Mail', missing };
   const services = [...everything.services, lost as unknown as ConnectedService];
-  const mends = mendsOf({ ...everything, services }, admin).slice(-4);
+  const fixes = fixesOf({ ...everything, services }, admin).slice(-4);
 
-  expect(mends.map(({ link }) => link.href)).toEqual([
+  expect(fixes.map(({ link }) => link.href)).toEqual([
     '/services/credentials?show=secrets&open=h',
     '/services/notes#tools',
     '/services/org/board#tools',
@@ -75,7 +75,7 @@ test('a refused secret, a missing one and changed tools are mended where they ar
 });
 
 test('one tool is not spoken of as many', () => {
-  const sentences = mendsOf(everything, admin)
+  const sentences = fixesOf(everything, admin)
     .slice(-2)
     .map(({ before, name, after }) => `${before} ${name} ${after}`);
 

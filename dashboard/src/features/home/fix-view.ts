@@ -6,7 +6,7 @@ import { referenceOf } from '../connect/connect-view.ts';
 import { credentialPathOf, pathOf } from '../services/service-view.ts';
 
 /** What a person has to put right, and where. */
-export interface Mend {
+export interface Fix {
   readonly id: string;
   /** The name comes from a person or a provider; `before` and `after` are the dashboard's text. */
   readonly name: string;
@@ -24,7 +24,7 @@ interface Owned {
   readonly owner_id: string | null;
 }
 
-export function mendsOf(
+export function fixesOf(
   {
     connections,
     secrets,
@@ -35,17 +35,17 @@ export function mendsOf(
     services: readonly ConnectedService[];
   },
   me: Me,
-): Mend[] {
+): Fix[] {
   const isMine = ({ tier, owner_id: ownerId }: Owned) =>
     tier === 'org' ? me.role === 'admin' : ownerId === me.id;
   return [
-    ...connections.filter(isMine).flatMap(mendOfConnection),
-    ...secrets.filter(isMine).flatMap(mendOfSecret),
-    ...services.filter(isMine).flatMap((each) => [...mendOfMissing(each), ...mendOfTools(each)]),
+    ...connections.filter(isMine).flatMap(fixForConnection),
+    ...secrets.filter(isMine).flatMap(fixForSecret),
+    ...services.filter(isMine).flatMap((each) => [...fixForMissing(each), ...fixForTools(each)]),
   ];
 }
 
-function mendOfConnection(connection: Connection): Mend[] {
+function fixForConnection(connection: Connection): Fix[] {
   const { id, name, account_label: label, status, refused_at: refusedAt = null } = connection;
   const isRefused = status === 'active' && refusedAt !== null;
   if (status !== 'needs_reauth' && !isRefused) return [];
@@ -62,7 +62,7 @@ function mendOfConnection(connection: Connection): Mend[] {
   ];
 }
 
-function mendOfSecret({ id, name, tier, refused_at: refusedAt = null }: Secret): Mend[] {
+function fixForSecret({ id, name, tier, refused_at: refusedAt = null }: Secret): Fix[] {
   if (refusedAt === null) return [];
   return [
     {
@@ -80,7 +80,7 @@ function mendOfSecret({ id, name, tier, refused_at: refusedAt = null }: Secret):
 }
 
 /** A secret that a service needs and that was deleted; an ended account stands for itself. */
-function mendOfMissing(service: ConnectedService): Mend[] {
+function fixForMissing(service: ConnectedService): Fix[] {
   const secret = service.missing?.find(({ kind }) => kind === 'secret');
   if (secret === undefined || service.status === 'disabled') return [];
   return [
@@ -94,7 +94,7 @@ function mendOfMissing(service: ConnectedService): Mend[] {
   ];
 }
 
-function mendOfTools(service: ConnectedService): Mend[] {
+function fixForTools(service: ConnectedService): Fix[] {
   const { id, title, tools } = service;
   const waiting = tools?.waiting ?? 0;
   if (waiting === 0) return [];
