@@ -43,6 +43,13 @@ const pages = {
     async () => (await import('./features/credentials/credentials-page.tsx')).CredentialsPage,
   ),
   sample: lazyPage(async () => (await import('./features/first-run/sample-page.tsx')).SamplePage),
+  members: lazyPage(async () => (await import('./features/members/members-page.tsx')).MembersPage),
+  webhooks: lazyPage(
+    async () => (await import('./features/webhooks/webhooks-page.tsx')).WebhooksPage,
+  ),
+  settings: lazyPage(
+    async () => (await import('./features/settings/settings-page.tsx')).SettingsPage,
+  ),
   profile: lazyPage(async () => (await import('./features/profile/profile-page.tsx')).ProfilePage),
 };
 
@@ -69,6 +76,9 @@ export function App() {
         <Route path={dashboardPaths.serviceOfOrg} component={pages.serviceOfOrg} />
         <Route path={dashboardPaths.ownService} component={pages.service} />
         <Route path={dashboardPaths.activity} component={pages.activity} />
+        <Route path={dashboardPaths.members} component={pages.members} />
+        <Route path={dashboardPaths.webhooks} component={pages.webhooks} />
+        <Route path={dashboardPaths.settings} component={pages.settings} />
         <Route path={dashboardPaths.profile} component={pages.profile} />
         <Route path={dashboardPaths.sample} component={pages.sample} />
         <Route path="*" component={NotFound} />

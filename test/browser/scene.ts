@@ -73,6 +73,8 @@ export async function setScene(dataDir: string): Promise<Scene> {
   await connectForOrg(admin, { provider: provider.issuer, server });
   await connectForMia(mia);
   await publishNewerVersion(admin, provider.issuer);
+  const webhook = { url: 'https://hooks.acme.example/gateway', description: 'On-call channel' };
+  successfulBodyOf(await admin.post('/v1/webhooks', webhook));
   const bot = await createAgent(url, mia, 'deploy-bot');
   const scout = await createAgent(url, mia, 'support-scout');
   await createAgent(url, admin, 'report-writer');

@@ -31,6 +31,7 @@ export function shotsOf(scene: Scene): Shot[] {
     ...homeShots(scene),
     ...approvalShots(scene),
     ...ownerShots(scene),
+    ...orgShots(scene),
     ...tryShots(scene),
     ...questionShots(scene),
     ...troubleShots(scene),
@@ -148,6 +149,19 @@ function ownerShots({ mia, admin, newcomer, auditor, agentId }: Scene): Shot[] {
     { name: 'activity-open', as: admin, path: '/activity?outcome=called', prepare: openLatest },
     { name: 'activity-none', as: mia, path: '/activity?q=nothing+like+it' },
     { name: 'profile', as: mia, path: '/profile', mainAct: 'Profile' },
+  ];
+}
+
+function orgShots({ admin, auditor }: Scene): Shot[] {
+  return [
+    { name: 'members', as: admin, path: '/members', mainAct: 'Invite a person' },
+    { name: 'members-invite', as: admin, path: '/members?invite=1' },
+    { name: 'members-manage', as: admin, path: '/members', prepare: press(/^Manage mia/) },
+    { name: 'members-auditor', as: auditor, path: '/members', mainAct: 'Members' },
+    { name: 'webhooks', as: admin, path: '/webhooks', mainAct: 'New webhook' },
+    { name: 'webhooks-deliveries', as: admin, path: '/webhooks', prepare: press(/^Deliveries/) },
+    { name: 'webhooks-new', as: admin, path: '/webhooks?add=1' },
+    { name: 'settings', as: admin, path: '/settings', mainAct: 'How long things last' },
   ];
 }
 

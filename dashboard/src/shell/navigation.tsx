@@ -29,6 +29,18 @@ const destinations: readonly Destination[] = [
   { href: '/services', label: 'Services', icon: 'plug' },
   { href: '/activity', label: 'Activity', icon: 'list', isUnderMore: true },
 ];
+/** The pages about the organisation, which admins and auditors have. */
+const orgDestinations: readonly Destination[] = [
+  { href: '/members', label: 'Members', icon: 'users', isUnderMore: true },
+  { href: '/webhooks', label: 'Webhooks', icon: 'webhook', isUnderMore: true },
+  { href: '/settings', label: 'Settings', icon: 'settings', isUnderMore: true },
+];
+
+/** Whether the person has the pages about the organisation. */
+function useHasOrgPages(): () => boolean {
+  const me = useMe();
+  return () => me().role === 'admin' || me().role === 'auditor';
+}
 
 const itemClass =
   'relative flex w-full items-center rounded-lg font-medium hover:bg-sunken max-lg:min-h-14 max-lg:flex-col max-lg:justify-center max-lg:gap-0.5 max-lg:text-xs lg:min-h-11 lg:gap-3 lg:px-3';
@@ -40,6 +52,7 @@ const pagesWithOwnBar = /^\/approvals\/./;
 export function Navigation() {
   const location = useLocation();
   const hasOwnBar = () => pagesWithOwnBar.test(location.pathname);
+  const hasOrgPages = useHasOrgPages();
   return (
     <>
       <nav
@@ -49,27 +62,16 @@ export function Navigation() {
       >
         <ul class="flex lg:flex-col lg:gap-1">
           <For each={destinations}>
-            {(destination) => (
-              <li
-                class="max-lg:grow max-lg:basis-0"
-                classList={{ 'max-lg:hidden': destination.isUnderMore === true }}
-              >
-                <A
-                  href={destination.href}
-                  end={destination.isExact === true}
-                  class={itemClass}
-                  activeClass="text-accent lg:bg-accent-soft"
-                  inactiveClass="text-ink-soft"
-                >
-                  <Icon name={destination.icon} />
-                  <span class="lg:grow">{destination.label}</span>
-                  <Show when={destination === approvals}>
-                    <OpenCount />
-                  </Show>
-                </A>
-              </li>
-            )}
+            {(destination) => <DestinationItem destination={destination} />}
           </For>
+          <Show when={hasOrgPages()}>
+            <li class="mt-3 border-t border-line px-3 pt-4 pb-1 text-sm font-semibold text-ink-soft max-lg:hidden">
+              Organisation
+            </li>
+            <For each={orgDestinations}>
+              {(destination) => <DestinationItem destination={destination} />}
+            </For>
+          </Show>
           <li class="grow basis-0 lg:hidden">
             <More />
           </li>
@@ -83,14 +85,41 @@ export function Navigation() {
   );
 }
 
+function DestinationItem(props: { destination: Destination }) {
+  return (
+    <li
+      class="max-lg:grow max-lg:basis-0"
+      classList={{ 'max-lg:hidden': props.destination.isUnderMore === true }}
+    >
+      <A
+        href={props.destination.href}
+        end={props.destination.isExact === true}
+        class={itemClass}
+        activeClass="text-accent lg:bg-accent-soft"
+        inactiveClass="text-ink-soft"
+      >
+        <Icon name={props.destination.icon} />
+        <span class="lg:grow">{props.destination.label}</span>
+        <Show when={props.destination === approvals}>
+          <OpenCount />
+        </Show>
+      </A>
+    </li>
+  );
+}
+
 /** The pages for which the bar of a phone has no room, and the account. */
 function More() {
   const location = useLocation();
   const [isOpen, setOpen] = createSignal(false);
   const leave = () => setOpen(false);
-  const pages = destinations.filter(({ isUnderMore }) => isUnderMore);
+  const hasOrgPages = useHasOrgPages();
+  const pages = () => [
+    ...destinations.filter(({ isUnderMore }) => isUnderMore),
+    ...(hasOrgPages() ? orgDestinations : []),
+  ];
   const isHere = () =>
-    ['/profile', ...pages.map(({ href }) => href)].some((href) =>
+    ['/profile', ...pages().map(({ href }) => href)].some((href) =>
       location.pathname.startsWith(href),
     );
   return (
@@ -105,7 +134,7 @@ function More() {
       <Popover.Portal>
         <Popover.Content class="z-40 w-64 rounded-xl border border-line bg-surface p-2 shadow-lg">
           <div class="mb-2 border-b border-line pb-2">
-            <For each={pages}>
+            <For each={pages()}>
               {({ href, icon, label }) => (
                 <A
                   href={href}

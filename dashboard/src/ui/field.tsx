@@ -43,7 +43,7 @@ export function TextField(props: {
   placeholder?: string;
   pattern?: string;
   maxLength?: number;
-  type?: 'text' | 'url' | 'password';
+  type?: 'text' | 'url' | 'password' | 'email';
   /** Whether the field gets the focus when it appears, because a person has just opened the form. */
   hasFocus?: boolean;
   /** What is wrong with the value. */

@@ -64,12 +64,27 @@ const iconShapes = {
   trash: () => (
     <path d="M3.5 5.5h13M8 5.3V3.2h4v2.1M5.2 5.5l.7 11.3h8.2l.7-11.3M8.3 9v4.5M11.7 9v4.5" />
   ),
+  settings: () => (
+    <>
+      <path d="M3 6h8M15 6h2M3 14h2M9 14h8" />
+      <circle cx="13" cy="6" r="2" />
+      <circle cx="7" cy="14" r="2" />
+    </>
+  ),
   user: () => (
     <>
       <circle cx="10" cy="6.8" r="3.3" />
       <path d="M3.6 16.8c.7-3.2 3.2-4.8 6.4-4.8s5.7 1.6 6.4 4.8" />
     </>
   ),
+  users: () => (
+    <>
+      <circle cx="7.3" cy="7" r="2.9" />
+      <path d="M1.8 16.5c.6-2.9 2.8-4.3 5.5-4.3s4.9 1.4 5.5 4.3" />
+      <path d="M12.6 4.4a2.9 2.9 0 0 1 0 5.3M14.6 12.6c1.9.5 3.2 1.8 3.6 3.9" />
+    </>
+  ),
+  webhook: () => <path d="M3 10h10M9.5 6.5 13 10l-3.5 3.5M16.5 4v12" />,
 } satisfies Record<string, () => JSX.Element>;
 
 export type IconName = keyof typeof iconShapes;

@@ -10,6 +10,8 @@ export function ShownOnce(props: {
   title: JSX.Element;
   label: string;
   text: string;
+  /** Where to copy it to, as a sentence. */
+  destination?: string;
   onDone?: () => void;
 }) {
   let title: HTMLParagraphElement | undefined;
@@ -20,7 +22,8 @@ export function ShownOnce(props: {
         {props.title}
       </p>
       <p class="mt-1 text-sm">
-        This is the only time that it is shown. Copy it now to where the agent finds it.
+        This is the only time that it is shown.{' '}
+        {props.destination ?? 'Copy it now to where the agent finds it.'}
       </p>
       <div class="mt-3">
         <CopyText label={props.label} text={props.text} />

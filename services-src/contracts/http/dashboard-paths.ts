@@ -18,6 +18,9 @@ export const dashboardPaths = {
   serviceOfOrg: '/services/org/:name',
   ownService: '/services/mine/:name',
   activity: '/activity',
+  members: '/members',
+  webhooks: '/webhooks',
+  settings: '/settings',
   profile: '/profile',
   sample: '/sample',
 } as const;

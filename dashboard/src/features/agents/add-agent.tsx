@@ -11,7 +11,7 @@ import { ShownOnce } from '../../ui/shown-once.tsx';
 import { VisibleText } from '../../ui/visible-text.tsx';
 import { toAgentName } from './agent-view.ts';
 import { createAgent, createKey } from './agents.queries.ts';
-import { CheckBox } from './check-box.tsx';
+import { CheckBox } from '../../ui/check-box.tsx';
 import { HowToConnect } from './how-to-connect.tsx';
 import { useRefreshAgents } from './use-standing.ts';
 

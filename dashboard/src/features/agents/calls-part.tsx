@@ -18,7 +18,7 @@ import {
 } from '../../features/approvals/approval-view.ts';
 import { approvalsOfAgentQuery, askAgainMs, latestRecordsQuery } from './agents.queries.ts';
 import { Loaded } from '../../ui/loaded.tsx';
-import { Nothing } from './nothing.tsx';
+import { Nothing } from '../../ui/nothing.tsx';
 
 const rowClass =
   'flex flex-wrap items-baseline justify-between gap-x-3 py-2.5 first:pt-0 last:pb-0';

@@ -10,9 +10,9 @@ import { ActAfterQuestion } from '../../ui/question.tsx';
 import { TimeAgo } from '../../ui/times.tsx';
 import { VisibleText } from '../../ui/visible-text.tsx';
 import { clientsQuery, partClient, switchSelfApproval } from './agents.queries.ts';
-import { CheckBox } from './check-box.tsx';
+import { CheckBox } from '../../ui/check-box.tsx';
 import { Loaded } from '../../ui/loaded.tsx';
-import { Nothing } from './nothing.tsx';
+import { Nothing } from '../../ui/nothing.tsx';
 import { useRefreshAgents } from './use-standing.ts';
 
 /** The programs that signed in through the browser and act as this agent. */

@@ -16,7 +16,7 @@ import { VisibleText } from '../../ui/visible-text.tsx';
 import { askAgainMs, createKey, keysQuery, revokeKey } from './agents.queries.ts';
 import { HowToConnect } from './how-to-connect.tsx';
 import { Loaded } from '../../ui/loaded.tsx';
-import { Nothing } from './nothing.tsx';
+import { Nothing } from '../../ui/nothing.tsx';
 import { useRefreshAgents } from './use-standing.ts';
 
 /** The keys of an agent: which there are, a new one, and revoking one. */

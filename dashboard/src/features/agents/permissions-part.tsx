@@ -14,7 +14,7 @@ import { VisibleText } from '../../ui/visible-text.tsx';
 import { useMe } from '../session/session.tsx';
 import { deleteRule, rulesQuery } from './agents.queries.ts';
 import { Loaded } from '../../ui/loaded.tsx';
-import { Nothing } from './nothing.tsx';
+import { Nothing } from '../../ui/nothing.tsx';
 import { makerOf, permissionsOf } from './permission-view.ts';
 import type { Permission } from './permission-view.ts';
 import { useRefreshAgents } from './use-standing.ts';

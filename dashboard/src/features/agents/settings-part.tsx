@@ -10,7 +10,7 @@ import { ErrorNotice } from '../../ui/notice.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { dayOf, endOfDay } from './agent-view.ts';
 import { updateIdentity } from './agents.queries.ts';
-import { CheckBox } from './check-box.tsx';
+import { CheckBox } from '../../ui/check-box.tsx';
 import { useRefreshAgents } from './use-standing.ts';
 
 /** What the agent does by itself, and when it ends. A switch is stored as it is switched. */

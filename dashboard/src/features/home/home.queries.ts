@@ -4,9 +4,7 @@ import type { AuditRecord } from '#contracts/audit';
 import type { Usage } from '#contracts/http/audit';
 import type { OauthApp } from '#contracts/http/oauth-apps';
 import type { Profile } from '#contracts/http/profile';
-import type { Webhook } from '#contracts/http/webhooks';
 import { request } from '../../api/client.ts';
-import { listAll } from '../../api/pages.ts';
 import type { Page } from '../../api/pages.ts';
 import type { InstallationStatus } from './home-view.ts';
 
@@ -43,12 +41,6 @@ export const oauthAppsQuery = () =>
   queryOptions({
     queryKey: ['oauth-apps'],
     queryFn: ({ signal }) => request<Page<OauthApp>>('/v1/oauth-apps?limit=200', { signal }),
-  });
-
-export const webhooksQuery = () =>
-  queryOptions({
-    queryKey: ['webhooks'],
-    queryFn: ({ signal }) => listAll<Webhook>('/v1/webhooks', signal),
   });
 
 export const statusQuery = () =>

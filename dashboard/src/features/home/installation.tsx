@@ -6,9 +6,10 @@ import { Notice } from '../../ui/notice.tsx';
 import { VisibleText } from '../../ui/visible-text.tsx';
 import { Loaded } from '../../ui/loaded.tsx';
 import { ChainFacts } from '../activity/chain-state.tsx';
+import { webhooksQuery } from '../webhooks/webhooks.queries.ts';
 import { Empty, HomeSection } from './home-section.tsx';
 import { troublesOf, webhookTroublesOf } from './home-view.ts';
-import { statusQuery, webhooksQuery } from './home.queries.ts';
+import { statusQuery } from './home.queries.ts';
 
 /** No event reports that a component has stopped. */
 const askEveryMs = 30_000;

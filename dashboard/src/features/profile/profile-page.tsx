@@ -6,18 +6,13 @@ import { ButtonLink } from '../../ui/button.tsx';
 import { ErrorNotice } from '../../ui/notice.tsx';
 import { useTitle } from '../../ui/title.ts';
 import { VisibleText } from '../../ui/visible-text.tsx';
+import { roleWords } from '../members/role-words.ts';
 import { DisplayNameForm } from './display-name-form.tsx';
 import { NotificationChoice } from './notification-choice.tsx';
 import { profileQuery } from './profile.queries.ts';
 import { Section } from './section.tsx';
 import { SessionList } from './session-list.tsx';
 import { ThemeChoice } from './theme-choice.tsx';
-
-const roleWords = {
-  admin: 'Admin: may change everything of the org',
-  member: 'Member: may change what is your own',
-  auditor: 'Auditor: may read everything of the org and change nothing',
-} as const;
 
 /** What people see and set of their own account. */
 export function ProfilePage() {

@@ -1,0 +1,106 @@
+import { useSearchParams } from '@solidjs/router';
+import { useInfiniteQuery } from '@tanstack/solid-query';
+import { For, Match, Show, Switch, createMemo, createSignal } from 'solid-js';
+
+import { Button } from '../../ui/button.tsx';
+import { Spinner } from '../../ui/icon.tsx';
+import { ErrorNotice } from '../../ui/notice.tsx';
+import { useTitle } from '../../ui/title.ts';
+import { askAgainMs } from '../agents/agents.queries.ts';
+import { useMe } from '../session/session.tsx';
+import { InviteMember } from './invite-member.tsx';
+import { MemberRow } from './member-row.tsx';
+import { membersQuery } from './members.queries.ts';
+
+/** The people of the org: inviting, roles, sign-in links, pausing and removing. */
+export function MembersPage() {
+  const me = useMe();
+  const [search, setSearch] = useSearchParams<{ invite?: string }>();
+  const canChange = () => me().role === 'admin';
+  const isInviting = () => search.invite !== undefined && canChange();
+  const members = useInfiniteQuery(() => ({ ...membersQuery(), refetchInterval: askAgainMs }));
+  const [showsRemoved, setShowsRemoved] = createSignal(false);
+  useTitle(() => 'Members');
+  let inviteButton: HTMLButtonElement | undefined;
+
+  const all = createMemo(() => members.data?.pages.flatMap(({ items }) => items) ?? []);
+  const removedCount = () => all().filter(({ status }) => status === 'revoked').length;
+  const shownIds = createMemo(() =>
+    all()
+      .filter(({ status }) => showsRemoved() || status !== 'revoked')
+      .map(({ id }) => id),
+  );
+  const memberOf = (id: string) => all().find((member) => member.id === id);
+
+  return (
+    <main id="content" class="mx-auto max-w-3xl px-3 py-4 sm:px-6 sm:py-8">
+      <div class="flex flex-wrap items-center justify-between gap-3">
+        <h1 class="text-xl font-semibold sm:text-2xl">Members</h1>
+        <Show when={!isInviting() && canChange()}>
+          <Button
+            ref={(element) => (inviteButton = element)}
+            look="primary"
+            onClick={() => setSearch({ invite: '1' })}
+          >
+            Invite a person
+          </Button>
+        </Show>
+      </div>
+      <Show when={isInviting()}>
+        <div class="mt-4">
+          <InviteMember
+            onClose={() => {
+              setSearch({ invite: undefined });
+              queueMicrotask(() => inviteButton?.focus());
+            }}
+          />
+        </div>
+      </Show>
+      <div class="mt-4 grid grid-cols-[minmax(0,1fr)] gap-4">
+        <Switch>
+          <Match when={members.data}>
+            <Show when={members.error}>{(error) => <ErrorNotice error={error()} />}</Show>
+            <ul class="divide-y divide-line rounded-xl border border-line bg-surface">
+              <For each={shownIds()}>
+                {(id) => (
+                  <Show when={memberOf(id)}>
+                    {(member) => (
+                      <MemberRow member={member()} isMe={id === me().id} canChange={canChange()} />
+                    )}
+                  </Show>
+                )}
+              </For>
+            </ul>
+            <div class="flex flex-wrap gap-2">
+              <Show when={members.hasNextPage}>
+                <Button
+                  disabled={members.isFetchingNextPage}
+                  onClick={() => void members.fetchNextPage()}
+                >
+                  {members.isFetchingNextPage ? 'Loading…' : 'Show more'}
+                </Button>
+              </Show>
+              <Show when={removedCount() > 0}>
+                <Button
+                  look="quiet"
+                  aria-expanded={showsRemoved()}
+                  onClick={() => setShowsRemoved((shown) => !shown)}
+                >
+                  {showsRemoved() ? 'Hide' : 'Show'} removed people ({removedCount()})
+                </Button>
+              </Show>
+            </div>
+          </Match>
+          <Match when={members.error}>
+            {(error) => <ErrorNotice error={error()} onRetry={() => void members.refetch()} />}
+          </Match>
+          <Match when={members.isPending}>
+            <p class="flex items-center gap-3 py-6 text-ink-soft" role="status">
+              <Spinner /> Loading…
+            </p>
+          </Match>
+        </Switch>
+      </div>
+    </main>
+  );
+}

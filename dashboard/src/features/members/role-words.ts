@@ -1,0 +1,9 @@
+/** What a person with the role may do, in words. */
+export const roleWords = {
+  admin: 'Admin: may change everything of the organisation',
+  member: 'Member: has agents, services and credentials, and changes only those',
+  auditor: 'Auditor: may read everything of the organisation and change nothing',
+} as const;
+
+export type Role = keyof typeof roleWords;
+export const roles = ['member', 'admin', 'auditor'] as const satisfies readonly Role[];

@@ -1,0 +1,99 @@
+import { useInfiniteQuery, useMutation, useQueryClient } from '@tanstack/solid-query';
+import { For, Match, Show, Switch } from 'solid-js';
+
+import type { OauthClient } from '#contracts/http/oauth-clients';
+import { announce } from '../../ui/announcer.tsx';
+import { Button } from '../../ui/button.tsx';
+import { Chip } from '../../ui/chip.tsx';
+import { ErrorNotice } from '../../ui/notice.tsx';
+import { Nothing } from '../../ui/nothing.tsx';
+import { ActAfterQuestion } from '../../ui/question.tsx';
+import { TimeAgo } from '../../ui/times.tsx';
+import { VisibleText } from '../../ui/visible-text.tsx';
+import { oauthClientsQuery, revokeOauthClient } from './settings.queries.ts';
+
+/** The programs that people have let in by OAuth, and shutting one out. */
+export function ClientList(props: { canChange: boolean }) {
+  const clients = useInfiniteQuery(() => oauthClientsQuery());
+  const items = () => clients.data?.pages.flatMap((page) => page.items) ?? [];
+  return (
+    <Switch fallback={<p role="status">Loading…</p>}>
+      <Match when={clients.data}>
+        <Show when={items().length > 0} fallback={<Nothing>No program has signed in yet.</Nothing>}>
+          <ul class="divide-y divide-line">
+            <For each={items()}>
+              {(client) => <ClientRow client={client} canChange={props.canChange} />}
+            </For>
+          </ul>
+          <Show when={clients.hasNextPage}>
+            <Button
+              class="mt-3"
+              disabled={clients.isFetchingNextPage}
+              onClick={() => void clients.fetchNextPage()}
+            >
+              {clients.isFetchingNextPage ? 'Loading…' : 'Show more'}
+            </Button>
+          </Show>
+        </Show>
+      </Match>
+      <Match when={clients.error}>
+        {(error) => <ErrorNotice error={error()} onRetry={() => void clients.refetch()} />}
+      </Match>
+    </Switch>
+  );
+}
+
+function ClientRow(props: { client: OauthClient; canChange: boolean }) {
+  const queryClient = useQueryClient();
+  const revoking = useMutation(() => ({
+    mutationFn: revokeOauthClient,
+    onSuccess: ({ name }: OauthClient) => announce(`${name} is shut out`),
+    onSettled: () => queryClient.invalidateQueries({ queryKey: oauthClientsQuery().queryKey }),
+  }));
+  const people = () =>
+    props.client.bindings.map(({ user, agent }) => `${user.name} › ${agent.name}`);
+  return (
+    <li class="flex flex-wrap items-center gap-x-4 gap-y-2 py-3 first:pt-0 last:pb-0">
+      <div class="min-w-0 grow basis-56">
+        <p class="flex flex-wrap items-center gap-2 font-medium wrap-anywhere">
+          <VisibleText text={props.client.name} />
+          <Show when={props.client.revoked_at !== null}>
+            <Chip>Shut out</Chip>
+          </Show>
+        </p>
+        <p class="text-sm wrap-anywhere text-ink-soft">
+          <Show when={people().length > 0}>
+            acts as <VisibleText text={people().join(', ')} />
+            {props.client.bindings_count > people().length
+              ? ` and ${props.client.bindings_count - people().length} more`
+              : ''}
+            {' · '}
+          </Show>
+          <Show when={props.client.last_used_at} fallback="not used yet">
+            {(at) => (
+              <>
+                used <TimeAgo at={at()} inSentence />
+              </>
+            )}
+          </Show>
+        </p>
+      </div>
+      <Show when={props.canChange && props.client.revoked_at === null}>
+        <ActAfterQuestion
+          label="Shut out"
+          accessibleLabel={`Shut out ${props.client.name}`}
+          question={
+            <>
+              Shut <VisibleText text={props.client.name} /> out of the organisation?
+            </>
+          }
+          consequences="It is signed out everywhere in the organisation at once, and nobody here can let it in again."
+          yes="Yes, shut it out"
+          isBusy={revoking.isPending}
+          error={revoking.error}
+          onYes={() => revoking.mutate({ id: props.client.id })}
+        />
+      </Show>
+    </li>
+  );
+}
