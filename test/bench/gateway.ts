@@ -141,17 +141,7 @@ export async function prepareGateway(
   const { key } = await createResource(user, `/v1/identities/${agent['id']}/keys`, {
     name: 'bench',
   });
-  await createResource(user, '/v1/secrets', {
-    name: 'bench_token',
-    value: 'CANARY-bench-token',
-    tier: 'org',
-    allowed_hosts: [new URL(upstreamUrl).host],
-  });
-  await createResource(user, '/v1/services', {
-    template: 'bench',
-    tier: 'org',
-    base_url: upstreamUrl,
-  });
+  await connectUpstream(user, upstreamUrl);
   await createResource(user, '/v1/rules', {
     identity_id: agent['id'],
     effect: 'allow',
@@ -195,7 +185,22 @@ export async function prepareGateway(
   };
 }
 
-export async function createResource(
+/** Connects the upstream as the org's service `bench`, with a secret. */
+export async function connectUpstream(admin: Caller, upstreamUrl: string): Promise<void> {
+  await createResource(admin, '/v1/secrets', {
+    name: 'bench_token',
+    value: 'CANARY-bench-token',
+    tier: 'org',
+    allowed_hosts: [new URL(upstreamUrl).host],
+  });
+  await createResource(admin, '/v1/services', {
+    template: 'bench',
+    tier: 'org',
+    base_url: upstreamUrl,
+  });
+}
+
+async function createResource(
   user: Caller,
   path: string,
   body: unknown,

@@ -1,7 +1,7 @@
 import { createOrg, createPerson } from '../support/people.ts';
 import type { Query } from '../support/database.ts';
 import { createAgent } from '../support/world.ts';
-import { createResource } from './gateway.ts';
+import { connectUpstream } from './gateway.ts';
 import type { Target } from './measure.ts';
 
 const orgsCount = 100;
@@ -10,7 +10,7 @@ const agentsPerOrg = 10;
 const orgsAtOnce = 4;
 
 /**
- * Creates 1,000 agents of 100 orgs, each org with a service and a secret of its own, and returns a
+ * Creates 1,000 agents of 100 orgs, each org with its own service and secret, and returns a
  * read of each agent. The reads are in an order in which no two neighbours are of one org.
  */
 export async function createReaders(
@@ -37,17 +37,7 @@ async function createOrgWithReaders(
 ): Promise<Target[]> {
   const orgId = await createOrg(query);
   const admin = await createPerson(query, url, { orgId, name: 'admin', role: 'admin' });
-  await createResource(admin, '/v1/secrets', {
-    name: 'bench_token',
-    value: `CANARY-${orgId}`,
-    tier: 'org',
-    allowed_hosts: [new URL(upstreamUrl).host],
-  });
-  await createResource(admin, '/v1/services', {
-    template: 'bench',
-    tier: 'org',
-    base_url: upstreamUrl,
-  });
+  await connectUpstream(admin, upstreamUrl);
   const targets: Target[] = [];
   for (let at = 0; at < agentsPerOrg; at += 1) {
     const { key } = await createAgent(url, admin, `agent-${at}`);
