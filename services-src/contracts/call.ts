@@ -16,12 +16,14 @@ import {
 /** A JSON object as an agent sends it; the schema of the action says which members it may have. */
 export const params = z.record(z.string().max(200), json);
 
-/** Short enough that service and region fit where people read how the secret is sent. */
+/**
+ * Short enough that the names of service and region fit where people read how the secret is sent.
+ */
 const shortAwsName = awsName.max(30);
 
 /**
- * A secret that the caller of a request by HTTP method and path or URL asks to have injected
- * (docs/reference/calling.md#shapes).
+ * A secret that the caller of a raw HTTP request (by method and path or URL) asks the executor to
+ * inject (docs/reference/calling.md#shapes).
  */
 export const perCallSecret = z
   .strictObject({
@@ -126,8 +128,8 @@ export const callResult = z.strictObject({
    */
   body: json,
   /**
-   * Present when `body` or `filtered_body` has numbers of so many digits that JSON readers would
-   * change them, such as ids of 64 bits. They are given as text.
+   * Present when `body` or `filtered_body` has numbers with so many digits that JSON readers would
+   * change them, such as ids of 64 bits. These numbers are given as text.
    */
   numbers_as_text: z.literal(true).optional(),
   /** Where the body can be downloaded, when it is binary or too large for `body`. */

@@ -54,7 +54,9 @@ const frozenFields = [
  * was suspended.
  */
 export interface Card extends Readonly<Pick<ApprovalResponse, (typeof frozenFields)[number]>> {
-  /** An approval id belongs to one call only, so a decision is about the call that was shown. */
+  /**
+   * An approval id belongs to one call only, so a decision is always about the call that was shown.
+   */
   readonly approval_id: string;
   readonly gap_digest: string;
   readonly request_digest: string;

@@ -26,7 +26,7 @@ export function isMailField(name: string): name is MailField {
 }
 
 export const mailLimits = {
-  /** Values of to, cc and bcc together. */
+  /** The addresses of to, cc and bcc together. */
   recipients: 100,
   references: 50,
   attachments: 20,

@@ -32,8 +32,8 @@ const partsDerivationFields = {
 const tokenDerivationFields = {
   ...partsDerivationFields,
   /**
-   * Where the token comes from: in a template absolute, or relative to the address of the service;
-   * in an injection always absolute. `{part}` may stand in its path.
+   * The URL that issues the token. In a template it is absolute, or relative to the address of the
+   * service; in an injection it is always absolute. Its path may contain `{part}`.
    */
   tokenUrl: z.string().min(1).max(2000),
   /** Fields of the token request besides those that its grant names. */
@@ -72,11 +72,14 @@ export const credentialDerivation = z.discriminatedUnion('kind', [
     kind: z.literal('aws_sigv4'),
     ...partsDerivationFields,
     service: awsName,
-    /** In it `{variable}` stands for a variable of the server, or else for a part of the secret. */
+    /**
+     * Each `{variable}` in it is replaced by the variable of the server with this name, or
+     * otherwise by the part of the secret.
+     */
     region: placeholderText,
   }),
 ]);
 export type CredentialDerivation = z.infer<typeof credentialDerivation>;
 
-/** What is derived is a token, which a host gives out. */
+/** The derivations that request a token from a host. */
 export type TokenDerivation = Exclude<CredentialDerivation, { kind: 'aws_sigv4' }>;

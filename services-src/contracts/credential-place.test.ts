@@ -11,7 +11,7 @@ import {
 import type { CredentialPlace } from './credential-place.ts';
 
 describe('the places of credentials', () => {
-  test.for(credentialPlaceNames)('in the %s allow a plain name and prefix', (place) => {
+  test.for(credentialPlaceNames)('allow a plain name and prefix in the %s', (place) => {
     const { refusalOfName, refusalOfText, replaces } = credentialPlaces[place];
 
     expect(isCredentialPlace(place)).toBe(true);
@@ -27,7 +27,7 @@ describe('the places of credentials', () => {
     },
   );
 
-  test('are listed for messages', () => {
+  test('are listed as text for messages', () => {
     expect(credentialPlaceList).toBe('header or query');
   });
 
@@ -42,7 +42,7 @@ describe('the places of credentials', () => {
   );
 
   test.for(credentialPlaceNames)(
-    'in the %s refuse a prefix that is not printable ASCII',
+    'refuse a prefix in the %s that is not printable ASCII',
     (place) => {
       for (const prefix of ['a\r\n', '\u0000', 'ä']) {
         expect(credentialPlaces[place].refusalOfText(prefix)).toMatch(/^(?:may|holds) /);
@@ -52,7 +52,7 @@ describe('the places of credentials', () => {
 });
 
 describe('replacedNames', () => {
-  test('lists the names of one part of the request in lower case', () => {
+  test('lists the replaced names of one part of the request in lower case', () => {
     const credentials = [
       { in: 'header', key: 'X-Key' },
       { in: 'query', key: 'Token' },

@@ -1,7 +1,9 @@
 import { isMethodOverride } from './method-override.ts';
 import { refusalOfHeaderName } from './request-headers.ts';
 
-/** The parts of a request that carry a credential, as `in` of templates and calls names them. */
+/**
+ * The parts of a request that can carry a credential. Templates and calls use these names in `in`.
+ */
 export const credentialPlaceNames = ['header', 'query'] as const;
 export type CredentialPlace = (typeof credentialPlaceNames)[number];
 
@@ -12,13 +14,16 @@ interface Slot {
 }
 
 interface CredentialPlaceRules {
-  /** The place as people read it after the name, such as `query parameter`. */
+  /** The name of the place in texts, such as `query parameter`. */
   readonly displayName: string;
-  /** Why no credential may go under this name; undefined when one may. */
+  /** Why no credential may have this name; undefined when one may. */
   readonly refusalOfName: (name: string) => string | undefined;
-  /** Why this text may not be sent there, as the prefix of a value; undefined when it may. */
+  /** Why a value in this place may not begin with this text; undefined when it may. */
   readonly refusalOfText: (text: string) => string | undefined;
-  /** What the credential takes from the caller. Two credentials cannot have the same slot. */
+  /**
+   * The headers or query parameters of the caller that the credential replaces. Two credentials
+   * cannot replace the same one.
+   */
   readonly replaces: (key: string) => readonly Slot[];
 }
 
@@ -45,7 +50,7 @@ export const credentialPlaces: Readonly<Record<CredentialPlace, CredentialPlaceR
   },
 };
 
-/** The places for a message: `header or query`. */
+/** The places as text for messages: `header or query`. */
 export const credentialPlaceList: string = new Intl.ListFormat('en-GB', {
   type: 'disjunction',
 }).format(credentialPlaceNames);

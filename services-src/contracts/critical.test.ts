@@ -39,7 +39,7 @@ describe('the list `crit` of a request', () => {
     expect(withCritical(request, value)).toBe(value);
   });
 
-  test('leaves out a member that only has the schema of one that narrows', () => {
+  test('leaves out a member that merely has the same schema as a narrowing member', () => {
     const name = z.string();
     const named = z.strictObject({ name, only: narrowing(name).optional() });
     expect(withCritical(named, { name: 'a', only: 'b' })).toHaveProperty('crit', ['only']);

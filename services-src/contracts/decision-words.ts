@@ -8,7 +8,7 @@ type FieldNeed = 'optional' | 'required' | 'required over MCP';
 
 interface DecisionWord {
   readonly move: Move;
-  /** What the word means, for agents and in the API document: half a sentence. */
+  /** What the word means, for agents and in the API document; a phrase. */
   readonly says: string;
   /**
    * How long the rules that the word stores last when no `ttl` is given: for the time that the org
@@ -16,8 +16,8 @@ interface DecisionWord {
    */
   readonly remembersFor: 'default' | 'forever' | null;
   /**
-   * The fields of the request that go with this word and not with every word. Other words refuse
-   * them, so that no caller believes in an effect that does not exist.
+   * The fields of the request that this word accepts in addition to those that all words accept.
+   * Other words refuse them, so that no caller believes in an effect that does not exist.
    */
   readonly takes: Readonly<Record<string, FieldNeed>>;
   /** The events that the decision causes. */

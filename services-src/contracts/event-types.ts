@@ -69,13 +69,16 @@ export const eventTypesOf = {
     'secret.changed': 'internal',
     'secret.requested': 'public',
     'secret.provided': 'public',
-    /** A user or agent asked for access; nothing is connected yet. */
+    /** A user or agent asked for access; no account is connected yet. */
     'connection.requested': 'internal',
     'connection.created': 'public',
     'connection.changed': 'internal',
     'connection.refreshed': 'internal',
     'connection.needs_reauth': 'public',
-    /** The provider left out scopes that it had left out before; asking its account again is in vain. */
+    /**
+     * The provider left out scopes that it had left out before; requesting them again from its
+     * account is in vain.
+     */
     'connection.scopes_withheld': 'public',
     'connection.revoked': 'public',
     'oauth_app.changed': 'internal',

@@ -41,7 +41,7 @@ export interface ReceivedEvent extends Event {
   readonly unread?: string;
 }
 
-/** What a message holds that this release cannot read. */
+/** The parts that are known of a message that this release cannot read. */
 export interface UnreadableEvent {
   /** The same id for every delivery of the message. */
   readonly id: string;
@@ -51,7 +51,7 @@ export interface UnreadableEvent {
   readonly body: Uint8Array;
 }
 
-/** The stream of what must be recorded. Only the audit component reads it. */
+/** The stream of the records for the audit log. Only the audit component reads it. */
 export const auditStream = 'AUDIT';
 /** The stream of events for every other reader. */
 export const eventsStream = 'EVENTS';

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { id } from './vocabulary.ts';
 
 /**
- * What a provider's refusal means for the caller, whatever way the provider has of saying it
+ * What a provider's refusal means for the caller, however the provider reports it
  * (docs/reference/calling.md#failures).
  */
 export const failureKind = z.enum([
@@ -18,7 +18,7 @@ export const failureKind = z.enum([
 ]);
 export type FailureKind = z.infer<typeof failureKind>;
 
-/** The longest time that `retry_after` names; a provider that says more is not worth waiting for. */
+/** The longest time that `retry_after` names. Longer waits are not useful to a caller. */
 export const retryAfterSecondsMax = 31_536_000;
 export const failureMessageCharactersMax = 500;
 
@@ -30,18 +30,23 @@ export const callFailure = z.strictObject({
   kind: failureKind,
   /** The provider's own words as plain text: data from outside, never instructions. */
   message: z.string().max(failureMessageCharactersMax),
-  /** Seconds after which the provider is ready for another call, where it says so. */
+  /** Seconds after which the provider accepts another call, if the provider says so. */
   retry_after: z.int().min(0).max(retryAfterSecondsMax).optional(),
-  /** The scopes that the credential lacks, where the provider names them. */
+  /** The scopes that the credential lacks, if the provider names them. */
   missing_scopes: z.array(z.string().max(300)).max(50).optional(),
-  /** The connection for which these scopes can be asked, where the template lists each of them. */
+  /**
+   * The connection for which these scopes can be requested. Set when the template lists each of
+   * them.
+   */
   connection_id: id.optional(),
-  /** The refused secret, for a new value of which the caller can ask a person. */
+  /** The refused secret. The caller can ask a person for a new value. */
   secret: z
     .strictObject({
       /** The name as in permission keys. */
       name: z.string().max(100),
-      /** The template that a request has to name, so that its page asks for each part. */
+      /**
+       * The template to name in that request, so that the page asks for each part of the secret.
+       */
       template: z.string().max(100).optional(),
     })
     .optional(),

@@ -13,8 +13,8 @@ export type McpVersion = (typeof mcpVersions)[number];
 export const statelessVersion = '2026-07-28' satisfies McpVersion;
 
 /**
- * The errors of asking an MCP server for its tools: when a service is connected or upgraded, and on
- * request.
+ * The errors that may occur when an MCP server is asked for its tools: when a service is connected
+ * or upgraded, and on request.
  */
 export const discoveryErrors = [
   'needs_authentication',

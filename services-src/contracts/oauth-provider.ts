@@ -22,13 +22,16 @@ export type TokenActor = z.infer<typeof tokenActor>;
 
 /** What the provider says about one scope. */
 const scopeRule = z.strictObject({
-  /** The scopes that a token with this one has as well. */
+  /** The scopes that a token with this scope also has. */
   implies: z.array(oauthScope).min(1).max(100).optional(),
-  /** Whose tokens alone can have it. */
+  /** If set, only tokens of this kind of actor (person, bot or app) can have this scope. */
   acts_as: tokenActor.optional(),
   /** True when the provider reviews apps before they may ask for it. */
   restricted: z.literal(true).optional(),
-  /** The names by which the provider reports it, where they are not the one to ask by. */
+  /**
+   * The names under which the provider reports the scope, if they are not the name to request it
+   * by.
+   */
   reported_as: z.array(oauthScope).min(1).max(5).optional(),
 });
 
@@ -46,8 +49,8 @@ const account = z.strictObject({
    */
   id: z.union([dottedPath, z.array(dottedPath).min(2).max(3)]),
   /**
-   * The member that `id` was before: a connection that was stored with it still counts as one of
-   * this account, and is stored with the new id when it is repaired.
+   * The member that `id` named in an earlier release. A connection stored with the value of that
+   * member still counts as a connection to this account, and gets the new id when it is repaired.
    */
   id_before: dottedPath.optional(),
   /** Members with a name of the account that its owner knows; the first that is present is used. */
@@ -68,7 +71,7 @@ const tokenAnswer = z.strictObject({
   scope: dottedPath.default('scope'),
   /** The member that contains the error of a refusal, whatever the HTTP status is. */
   error: dottedPath.default('error'),
-  /** The lifetime in seconds of a token whose answer names none. */
+  /** The lifetime, in seconds, that is assumed for a token when the token answer states none. */
   expires_in: z.int().min(1).optional(),
 });
 
@@ -84,7 +87,7 @@ export const oauthProvider = z.strictObject({
   /** The URL to which refresh tokens are sent, if it is not the token URL. */
   refresh_url: providerUrl.optional(),
   /**
-   * The header in which the provider takes access tokens, where it is not `Authorization` with
+   * The header in which the provider takes access tokens, if it is not `Authorization` with
    * `Bearer`. Optional for the same reason as `scopes`.
    */
   token_header: z
@@ -127,10 +130,10 @@ export const oauthProvider = z.strictObject({
   /** The scopes that are requested when the caller names none. */
   scopes_default: z.array(oauthScope).max(50).default([]),
   /**
-   * What is known of single scopes; the others imply nothing. `opaque` when the provider does not
-   * say which scopes a token has, so that none is ever found missing. Optional, like the next
-   * member, because replicas of an earlier release refuse a stored definition with a member that
-   * they do not know.
+   * What is known about single scopes; all other scopes imply nothing. `opaque` when the provider
+   * does not say which scopes a token has, so that none ever counts as missing. Optional, like the
+   * next member, because replicas of an earlier release refuse a stored definition with a member
+   * that they do not know.
    */
   scopes: z.union([z.literal('opaque'), z.record(oauthScope, scopeRule)]).optional(),
   /** A text that the provider may put in front of the names of scopes that it reports. */

@@ -18,8 +18,8 @@ import {
 } from './vocabulary.ts';
 
 /**
- * The destination of a call. `baseUrl` is the connected service's, with its variables filled in, or
- * that of the action's own server.
+ * The destination of a call. `baseUrl` is that of the connected service, with its variables filled
+ * in, or that of the action's own server.
  */
 export const callTarget = z.discriminatedUnion('kind', [
   z.strictObject({
@@ -151,8 +151,9 @@ export const ladderStep = z.strictObject({
 export type LadderStep = z.infer<typeof ladderStep>;
 
 /**
- * What policy needs to check deny rules again at the replay: the request, by which operations of
- * services on the host are found (docs/reference/permissions.md#what-a-deny-reaches).
+ * The request of a call. Policy needs it to check deny rules again at the replay, because the
+ * request decides which operations of services on the host the call may be
+ * (docs/reference/permissions.md#what-a-deny-reaches).
  */
 export const denyNameData = z.strictObject({
   method: httpMethod,
@@ -160,7 +161,10 @@ export const denyNameData = z.strictObject({
   path: z.string().max(8192),
   /** The tool of an MCP call: services on one endpoint differ only by the tool. */
   tool: z.string().max(128).optional(),
-  /** Empty since arguments of requests are not read; earlier releases write and require it. */
+  /**
+   * Always empty, because policy no longer reads arguments of requests. Earlier releases write and
+   * require this member.
+   */
   known: z
     .array(z.strictObject({ service: z.string(), action: z.string(), arg: z.string() }))
     .max(200),

@@ -97,7 +97,7 @@ export function describeRedirectTarget(uri: string): string {
 export function formTargetOf(uri: string): string {
   const { protocol, hostname, origin, port } = new URL(uri);
   if (origin === 'null') return protocol;
-  // CSP cannot express an IPv6 address, so any host stands for it, on the same port alone.
+  // CSP cannot express an IPv6 address, so the expression allows any host on the same port.
   return hostname.startsWith('[') ? `${protocol}//*:${port || defaultPorts[protocol]}` : origin;
 }
 

@@ -48,19 +48,19 @@ const overridingPatterns = [
   // Variables of CGI (RFC 3875 §4.1): Gunicorn before 22 takes `SCRIPT_NAME` from any client.
   /^(?:x-)?(?:script-name|path-(?:info|translated)|request-(?:uri|method)|query-string|server-name)$/,
   /^x-(?:http-destinationurl|proxy-url)$/,
-  // What nginx, Rack and Next.js take from the proxy before them.
+  // Headers that nginx, Rack and Next.js accept from the proxy in front of them.
   /^x-(?:accel-mapping|sendfile-type)$/,
   /^x-(?:matched|invoke)-path$/,
   /^x-middleware-rewrite$/,
 ];
 
 /**
- * Headers that name a second resource, which the upstream then reads or replaces: `x-amz-copy-source`
- * of S3 and the same of Google, Azure, Alibaba and others, OpenStack's `X-Copy-From`, links from one
- * object to another, and `Destination` of WebDAV (RFC 4918 §10.3). Some have the upstream write
- * further objects: where Swift keeps versions and copies, what Tencent makes of a picture, and the
- * members of an archive that S3 and MinIO unpack. The permission key names only the resource in the
- * path.
+ * Headers that name a second resource, which the upstream then reads or replaces:
+ * `x-amz-copy-source` of S3 and the equivalents of Google, Azure, Alibaba and others; `X-Copy-From`
+ * of OpenStack; headers that link one object to another; and `Destination` of WebDAV (RFC 4918
+ * §10.3). Some of the headers make the upstream write further objects: Swift's for versions and
+ * copies, Tencent's for processed pictures, and those with which S3 and MinIO unpack an archive.
+ * The permission key names only the resource in the path.
  */
 const secondResources = [
   /^x-(?:[a-z0-9]+-)*(?:copy|move|rename)-source(?:-|$)/,
@@ -76,8 +76,8 @@ const secondResources = [
 ];
 
 /**
- * Headers by which the path means a resource of another account or namespace: Dropbox, Vault and
- * Consul.
+ * Headers that make the path refer to a resource of another account or namespace: Dropbox, Vault
+ * and Consul.
  */
 const otherAccounts = [
   /^dropbox-api-(?:path-root|select-user|select-admin)$/,
@@ -109,7 +109,8 @@ export function isConnectionHeader(name: string): boolean {
 }
 
 /**
- * Whether a header would make an upstream treat the request as another one than policy decided on.
+ * Whether a header would make an upstream treat the request as another request than the one that
+ * policy decided on.
  */
 export function isOverridingHeader(name: string): boolean {
   const normalizedName = toPlainName(name);

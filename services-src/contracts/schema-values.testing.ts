@@ -4,7 +4,7 @@ import type { z } from 'zod';
 type Schema = z.core.$ZodType & Pick<z.ZodType, 'safeParse'>;
 type Definition = z.core.$ZodTypes['_zod']['def'];
 
-/** Text of every form that a schema of the contracts asks for. */
+/** Text of every form that some schema of the contracts requires. */
 const texts = [
   'github',
   'org/github',

@@ -1,6 +1,6 @@
 /**
- * What the variables of a template's server may stand for: labels of its host, or whole segments of
- * its path (docs/reference/templates.md#loading).
+ * What the variables of a template's server may be: labels of its host, or whole segments of its
+ * path (docs/reference/templates.md#loading).
  */
 
 /** One DNS label (RFC 1035 §2.3.1; RFC 1123 allows a leading digit). */

@@ -1,7 +1,8 @@
 /**
- * What people read for a service: its title, with the name by which it is called beside it unless
- * the service is called like its template. `GitHub`, but `GitHub (org/github)` and `GitHub (work)`,
- * because several services may have one title. Without a title it is the name alone.
+ * The words for a service in texts. They are the service's title, and its name in parentheses
+ * unless the service has the name of its template: `GitHub`, but `GitHub (org/github)` and `GitHub
+ * (work)`, because several services may have one title. Without a title, the words are the name
+ * alone.
  */
 export function serviceWords({
   service,

@@ -13,7 +13,7 @@ export const serverVariable = z.strictObject({
    * value from the account has an empty list: they accept no value of it.
    */
   enum: z.array(z.string().max(200)).max(200).nullable(),
-  /** Set when the account of the connection has the value. Only in the member `servers`. */
+  /** Set when the value comes from the account of the connection. Only in the member `servers`. */
   account: accountLookUp.optional(),
 });
 export type ServerVariable = z.infer<typeof serverVariable>;
@@ -25,23 +25,24 @@ export const templateServer = z.strictObject({
   /** True for a self-hosted product: the admin who connects it may give another base URL. */
   baseUrlAllowed: z.boolean(),
   /**
-   * The security schemes for whose services the server is; absent when it is for all. Only in the
-   * member `servers` of a template.
+   * The security schemes of this server: it is the address of services that are connected with
+   * them. Absent when it is the address of all services. Only in the member `servers` of a
+   * template.
    */
   schemes: z.array(z.string().max(100)).min(1).max(20).optional(),
 });
 export type TemplateServer = z.infer<typeof templateServer>;
 
 /**
- * The server of one operation or path, which takes the place of the template's
+ * The server of one operation or path. It replaces the template's server
  * (docs/reference/templates.md#servers-of-operations).
  */
 export const actionServer = z.strictObject({
   /** Base URL without variables. */
   url: z.string().max(2000),
   /**
-   * Where the operation is below a base URL that was given for the service. Without it, the action
-   * is off in such a service.
+   * The path that replaces this server when a base URL was given for the service; the operation is
+   * below that base URL. Without it, the action is off in such a service.
    */
   basePath: z.string().max(200).optional(),
 });

@@ -109,9 +109,9 @@ export type BodyPart = z.infer<typeof bodyPart>;
 export const compiledFailure = z.strictObject({
   /** A jq filter over the JSON body; the call failed when its output is neither false nor null. */
   when: z.string().min(1).max(2000),
-  /** The path of the provider's code for what went wrong, such as `.error`. */
+  /** The path of the provider's error code, such as `.error`. */
   code: z.string().max(200).optional(),
-  /** Which codes mean which kind. */
+  /** For each kind of failure, the error codes that mean it. */
   kinds: z.partialRecord(failureKind, z.array(z.string().max(200)).max(100)).optional(),
   /** The kinds of failures after which it is certain that nothing was done. */
   nothingDone: z.array(failureKind).max(failureKind.options.length).optional(),
@@ -173,7 +173,7 @@ export const compiledAction = z.strictObject({
    * rules treat it as any operation of its host.
    */
   multiplex: z.literal(true).optional(),
-  /** Takes the place of the template's own. Absent, not null: this keeps the template's digest. */
+  /** Replaces the template's own `failure`. Absent, not null: this keeps the template's digest. */
   failure: compiledFailure.optional(),
   /** Set when a message is composed from the params of style `mail`. Absent, not null, as above. */
   compose: compiledCompose.optional(),
@@ -181,9 +181,9 @@ export const compiledAction = z.strictObject({
 export type CompiledAction = z.infer<typeof compiledAction>;
 
 const wordsOfMethod = {
-  /** What people read of this way to connect. */
+  /** The words for this way to connect, for people. */
   label: z.string().max(100).optional(),
-  /** What credential is meant and where people find it. */
+  /** Which credential is meant, and where people find it. */
   description: z.string().max(300).optional(),
   /** Who acts when the credential is used; absent when the template does not say. */
   actsAs: tokenActor.optional(),
@@ -211,7 +211,7 @@ export const authMethod = z.discriminatedUnion('type', [
     authorizationUrl: z.string().max(2000),
     tokenUrl: z.string().max(2000),
     scopes: z.array(z.string().max(300)).max(500),
-    /** What people read of a scope, for the scopes that the template says it of. */
+    /** Descriptions of the scopes for people, as far as the template describes them. */
     scopeWords: z.record(z.string().max(300), z.string().max(300)).optional(),
     ...wordsOfMethod,
   }),
@@ -229,17 +229,17 @@ export const compiledTemplate = z.strictObject({
   description: z.string().max(2000),
   category: z.string().max(100),
   /**
-   * `http_servers` is `http` where actions have servers of their own. Components that do not know
-   * such servers do not know this value either and refuse the template, so that they never send
-   * such an action to the template's server, and never miss a deny rule on it.
+   * `http_servers` is `http` with actions that have servers of their own. Components that do not
+   * know such servers do not know this value either and refuse the template, so that they never
+   * send such an action to the template's server, and never miss a deny rule on it.
    */
   runtime: z.enum(['http', 'http_servers', 'mcp', 'platform']),
   /** Null for the built-in service `http`, whose callers give the full URL. */
   server: templateServer.nullable(),
   /**
-   * All servers, when they are for services of different security schemes. `server` is then the
-   * first one, for replicas of an earlier release: they accept a service at it and at no other.
-   * Absent, not null: this keeps the template's digest.
+   * All servers, when services with different security schemes use different servers. `server` is
+   * then the first one, for replicas of an earlier release, which accept services only at that
+   * server. Absent, not null: this keeps the template's digest.
    */
   servers: z.array(templateServer).min(1).max(10).optional(),
   /** Hosts of all `servers` without variables and of the servers of actions, as in permission keys. */

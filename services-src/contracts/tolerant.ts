@@ -103,8 +103,8 @@ type ReadResult<T> =
 
 /**
  * Parses what another component sent, or what a replica stored: by the schema itself, and when that
- * fails by the tolerant one. So a reader pays nothing while all components are of one release, and
- * what the schema accepts is read as the schema says.
+ * fails by the tolerant schema. So tolerance costs nothing while all components are of one release,
+ * and data that the schema accepts is read as the schema says.
  */
 export function readTolerantly<S extends z.ZodType>(
   schema: S,

@@ -40,7 +40,7 @@ export const givenTime = z
     'must be a date and time such as 2026-11-23T08:00:00Z or 2026-11-23T10:00:00+02:00, in the years 1 to 9999',
   );
 
-/** The time in UTC; what is no time stays as it is. */
+/** Returns the time in UTC. A text that is not a time stays as it is. */
 function toUtc(text: string): string {
   const time = text.toUpperCase().replace(/ (?=\d\d:\d\d$)/, '+');
   if (!z.iso.datetime({ offset: true }).safeParse(time).success) return text;

@@ -82,8 +82,9 @@ export const approvals = defineContract('approvals', {
     repeatable: false,
   },
   /**
-   * Takes only an `approval_id`. Answers with the pending answer again, the denial or the stored
-   * result, or runs an allowed call (docs/reference/approvals.md#resuming).
+   * Continues a call, given only its `approval_id`. Answers with the pending answer again, with the
+   * denial or with the stored result, or runs an allowed call
+   * (docs/reference/approvals.md#resuming).
    */
   resume: {
     request: z.strictObject({ principal: signedPrincipal, id, context: callContext }),
@@ -124,8 +125,8 @@ export const approvals = defineContract('approvals', {
     repeatable: true,
   },
   /**
-   * What the rules of now say about the call of an approval. Throws `already_resolved` once the
-   * call has ended and is erased.
+   * What the current rules say about the call of an approval. Throws `already_resolved` when the
+   * call has ended and its data is erased.
    */
   explain: {
     request: requestById,
@@ -149,12 +150,18 @@ export const approvals = defineContract('approvals', {
       requesterId: id.nullable(),
       assignedToMe: z.boolean(),
       service: z.string().max(67).nullable(),
-      /** Further conditions and the order, which a component of an earlier release would ignore. */
+      /**
+       * Further filters and the order of the list. A component of an earlier release would ignore
+       * them.
+       */
       further: narrowing(
         z.strictObject({
           /** Only approvals that are not open. */
           isDecided: z.boolean(),
-          /** Each of these texts is in what can be searched, whatever the case of its letters. */
+          /**
+           * The searchable text of the approval must contain each of these texts, in any letter
+           * case.
+           */
           words: z.array(z.string().min(1).max(200)).max(10),
           risk: risk.nullable(),
           isOldestFirst: z.boolean(),

@@ -89,8 +89,8 @@ export const auth = defineContract('auth', {
     repeatable: false,
   },
   /**
-   * Whether a one-time sign-in link would still open a session. Looking at it does not consume it,
-   * because programs that scan mail open links. Only who has the token can ask.
+   * Whether a one-time sign-in link would still open a session. The check does not consume the
+   * link, because programs that scan mail open links. Only a caller with the link's token can ask.
    */
   checkSignInLink: {
     request: z.strictObject({ token: z.string().min(1).max(200) }),

@@ -51,7 +51,7 @@ export const connectedServiceFields = {
 export const connectionEndpoints = {
   /**
    * Which of these connections this user has, in which state they are, and where their tokens may
-   * go. Answers no tokens.
+   * go. The answer contains no tokens.
    */
   describeConnections: {
     request: z.strictObject({
@@ -63,8 +63,8 @@ export const connectionEndpoints = {
       connections: z.array(
         z.strictObject({
           /**
-           * `asked` is the name that the caller used; the other name is the one in permission keys
-           * (`org/` for the org's connections).
+           * `asked` is the name that the caller used. `reference` is the name in permission keys
+           * (`org/…` for a connection of the org).
            */
           asked: nameReference,
           reference: nameReference,
@@ -73,15 +73,24 @@ export const connectionEndpoints = {
           status: connectionStatus,
           allowedHosts: z.array(host),
           grantedScopes: z.array(z.string()),
-          /** Set when the provider does not tell what its tokens may do: no scope is missing. */
+          /**
+           * Set when the provider does not tell which scopes its tokens have, so that no scope
+           * counts as missing.
+           */
           hasOpaqueScopes: z.literal(true).optional(),
-          /** Whose token it is, where the provider gives several kinds. */
+          /** Who acts by the token, if the provider issues several kinds of tokens. */
           actsAs: tokenActor.nullable().optional(),
-          /** Where its token may go, if it is bound to one of several values of the account. */
+          /**
+           * The value of the account to which the token is bound, and so the base URLs to which it
+           * may go.
+           */
           pin: accountPin.nullable().optional(),
           /** The page on which the owner completes or repairs the connection. */
           authUrl: z.string(),
-          /** When the provider refused its token; null when it did not since a success. */
+          /**
+           * When the provider refused the token; null when it has not done so since the last
+           * success.
+           */
           refusedAt: timestamp.nullable().optional(),
         }),
       ),
@@ -201,11 +210,11 @@ export const connectionEndpoints = {
       /** The query of the callback URL, unchanged. */
       query: z.string().max(8_000),
       /**
-       * Whether the caller can show `choices`; without it, several values of the account are an
-       * error.
+       * Whether the caller can show `choices` to a person. If not, an account with several values
+       * is an error.
        */
       canChoose: z.literal(true).optional(),
-      /** With the `state` as the query: the value that the person picked. */
+      /** The value that the person picked. `query` then holds only the `state`. */
       chosen: z.string().max(128).optional(),
     }),
     response: z.strictObject({
@@ -213,9 +222,12 @@ export const connectionEndpoints = {
       providerTitle: z.string().max(100),
       /** Scopes that were requested and not granted. */
       missingScopes: z.array(z.string().max(300)).max(200),
-      /** Set when some of them were asked for and left out before. */
+      /** Set when some of these scopes were also requested and left out earlier. */
       isRepeated: z.literal(true).optional(),
-      /** What the account opens. Nothing is connected until the person has picked one of them. */
+      /**
+       * The sites, companies or tenants to which the account gives access. Nothing is connected
+       * until the person has picked one.
+       */
       choices: z.array(accountValue).min(2).max(accountValuesMax).optional(),
     }),
     errors: ['expired', 'forbidden', 'conflict', ...providerFailures],

@@ -88,7 +88,7 @@ const executionErrors = [
   'unavailable',
 ] as const;
 
-/** Executes calls that policy permitted, and takes no decision about them. Owns the vault. */
+/** Executes calls that policy permitted, and decides nothing about them. Owns the vault. */
 export const executor = defineContract('executor', {
   /**
    * Builds the request of one permitted call, injects the credentials, sends it, and records it.
@@ -135,8 +135,8 @@ export const executor = defineContract('executor', {
   },
   /**
    * Makes what an approver will see and what will be replayed: the redacted request, the disclosed
-   * fields and the encrypted call. For a call whose idempotency key was used before, answers what
-   * became of the earlier call (`seen`) and prepares nothing.
+   * fields and the encrypted call. If the call's idempotency key was used before, the answer tells
+   * what became of the earlier call (`seen`), and nothing is prepared.
    */
   preview: {
     request: z.strictObject({
@@ -188,7 +188,7 @@ export const executor = defineContract('executor', {
       kind: z.enum(['gap', 'permit']),
       call,
       /**
-       * True when the call would need an approval: a request that cannot be shown whole is then
+       * True when the call would need an approval. A request that cannot be shown whole is then
        * refused.
        */
       isAskedAbout: z.boolean(),
@@ -231,7 +231,8 @@ export const executor = defineContract('executor', {
     repeatable: false,
   },
   /**
-   * Which of these secrets exist for this user, and to which hosts they may go. Answers no values.
+   * Which of these secrets exist for this user, and to which hosts they may go. The answer contains
+   * no values.
    */
   describeSecrets: {
     request: z.strictObject({
@@ -243,15 +244,18 @@ export const executor = defineContract('executor', {
       secrets: z.array(
         z.strictObject({
           /**
-           * `asked` is the name that the caller used; the other name is the one in permission keys
-           * (`org/` for the org's secrets).
+           * `asked` is the name that the caller used. `reference` is the name in permission keys
+           * (`org/…` for a secret of the org).
            */
           asked: nameReference,
           reference: nameReference,
           id,
           allowedHosts: z.array(host),
           version: z.int(),
-          /** When a provider refused the current version; null when none did since a success. */
+          /**
+           * When a provider refused the current version; null when none has done so since the last
+           * success.
+           */
           refusedAt: timestamp.nullable().optional(),
         }),
       ),

@@ -116,8 +116,8 @@ export const policy = defineContract('policy', {
     repeatable: true,
   },
   /**
-   * What the rules of now say about a suspended call, as its requester. It signs nothing and changes
-   * nothing.
+   * What the current rules say about a suspended call of its requester. It signs nothing and
+   * changes nothing.
    */
   explainGap: {
     request: z.strictObject({ orgId: id, gap: signedGap }),
@@ -277,7 +277,7 @@ export const policy = defineContract('policy', {
   /**
    * The hosts to which credentials may go for a service made from this template at this base URL
    * (null: the template's base URL). The executor asks before it adds a host that the registry
-   * names, and before it asks a provider what an account opens.
+   * names, and before it asks a provider which sites an account has access to.
    */
   listServiceHosts: {
     request: z.strictObject({
@@ -285,12 +285,15 @@ export const policy = defineContract('policy', {
       userId: id,
       template: templateReference,
       baseUrl: z.string().max(2000).nullable(),
-      /** Without `baseUrl`: the security scheme by which the service will be connected. */
+      /**
+       * The security scheme with which the service will be connected. Set only when `baseUrl` is
+       * null.
+       */
       scheme: z.string().max(100).optional(),
     }),
     response: z.strictObject({
       hosts: z.array(host).max(51),
-      /** Set when the account of the connection says where the service is. */
+      /** Set when the service's address depends on the account of the connection. */
       account: accountAddress.optional(),
     }),
     errors: ['not_found'],

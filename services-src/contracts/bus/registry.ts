@@ -72,8 +72,8 @@ export const serviceRecord = z.strictObject({
    */
   connection: nameReference.nullable(),
   /**
-   * The security schemes of the alternative by which the service is connected. Absent for services
-   * that were connected before this was kept.
+   * The security schemes of the alternative with which the service is connected. Absent for
+   * services that were connected before this member existed.
    */
   schemes: z.array(z.string().max(100)).max(5).optional(),
 });
@@ -155,10 +155,10 @@ export const registry = defineContract('registry', {
     repeatable: true,
   },
   /**
-   * Reports that a call used the tools of this MCP server; `isTold` when the upstream's answer said
-   * or showed that the tools changed. The registry lists the tools again if that is due, and
-   * answers afterwards. Callers do not wait for the answer: after a lost report, the tools are
-   * listed within the hour anyway.
+   * Reports that a call used the tools of this MCP server. `isTold` means that the upstream's
+   * answer said or showed that the tools changed. The registry lists the tools again if that is
+   * due, and answers afterwards. Callers do not wait for the answer: after a lost report, the tools
+   * are listed within the hour anyway.
    */
   followTools: {
     request: z.strictObject({ orgId: id, serviceId: id, isTold: z.boolean() }),
@@ -169,17 +169,20 @@ export const registry = defineContract('registry', {
     repeatable: false,
   },
   /**
-   * The templates, and the connected services of the user and the org, that have this host, whose
-   * API has another root there, or whose provider is there: deny rules on any of them apply
-   * (docs/reference/permissions.md#what-a-deny-reaches). `template` of a service that is found by
-   * another root is the newest version, which names that root.
+   * The templates, and the connected services of the user and the org, to which this host belongs:
+   * it is one of their hosts, a host of another root of their API, or a host of their provider.
+   * Deny rules on any of them apply (docs/reference/permissions.md#what-a-deny-reaches). For a
+   * service found by another root, `template` is the newest version, which names that root.
    */
   findByHost: {
     request: z.strictObject({ orgId: id, userId: id, host }),
     response: z.strictObject({
       services: z.array(serviceRecord).max(200),
       templates: z.array(templateReference).max(200),
-      /** True when there are more than the answer lists. The org's services come first. */
+      /**
+       * True when there are more services or templates than the answer lists. The org's services
+       * come first.
+       */
       isCut: z.boolean(),
     }),
     errors: [],
@@ -230,8 +233,8 @@ export const registry = defineContract('registry', {
   },
   /**
    * Actions of connected services that match a query, best first; for an empty query, the services
-   * themselves. `catalog` adds templates that are not connected. With a `service`, only its actions;
-   * with an `action` of it too, the row of that action alone.
+   * themselves. `catalog` adds templates that are not connected. `service` limits the answer to the
+   * actions of that service; `service` and `action` together give the row of that action alone.
    */
   search: {
     request: z.strictObject({

@@ -27,8 +27,8 @@ const quickEndpointOptions = { callers: ['gateway'], timeoutMs: 3_000 } as const
 /** The part of the executor's contract about requests to people. */
 export const requestEndpoints = {
   /**
-   * Asks a person for a service. While the same user has an open request for the same template and
-   * name, the answer is that one, and `isNew` is false.
+   * Asks a person for a service. If the same user already has an open request for the same template
+   * and name, the answer is that request, and `isNew` is false.
    */
   createRequest: {
     request: changeRequest.extend({ body: createRequestBody }),

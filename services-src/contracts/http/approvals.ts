@@ -64,7 +64,7 @@ export type ShortenedValue = z.infer<typeof shortenedValue>;
  * `shortened` lists the values of which only the beginning is shown, and everything else is whole.
  */
 export const shownRequest = z.strictObject({
-  /** `tools/call` for a call to an MCP server. */
+  /** The HTTP method; `tools/call` for a call to an MCP server. */
   method: z.string(),
   url: z.string(),
   params: json,
@@ -75,7 +75,10 @@ export const shownRequest = z.strictObject({
   headers: z.record(z.string(), z.string()),
   /** The content type that is sent; null without a body. */
   content_type: z.string().nullable(),
-  /** The body that is sent: for a form its text, for a multipart form the list of its parts. */
+  /**
+   * The body that is sent. For a form it is the form's text, for a multipart form the list of its
+   * parts.
+   */
   body: json,
   credentials: z.array(shownCredential).max(10),
   /**
@@ -138,7 +141,10 @@ export const approvalResponse = z.strictObject({
 });
 export type ApprovalResponse = z.infer<typeof approvalResponse>;
 
-/** What the walk says about one permission key of a call, and the rule or allowance behind it. */
+/**
+ * The outcome of the permission walk for one permission key of a call, and the rule or allowance
+ * that caused it.
+ */
 export const keyExplanation = z.strictObject({
   key: permissionKey,
   /** `gap` means that nothing allows the key. */
@@ -150,7 +156,10 @@ export const keyExplanation = z.strictObject({
 });
 export type KeyExplanation = z.infer<typeof keyExplanation>;
 
-/** What the rules of now say about the call of an approval (docs/reference/approvals.md#why-it-is-asked). */
+/**
+ * What the current rules say about the call of an approval
+ * (docs/reference/approvals.md#why-it-is-asked).
+ */
 export const explainedApproval = z.strictObject({ why: z.array(keyExplanation).max(20) });
 export type ExplainedApproval = z.infer<typeof explainedApproval>;
 
@@ -224,8 +233,8 @@ interface FieldFault {
 }
 
 /**
- * Which fields do not go with the word of a decision, and which the word lacks; undefined when
- * there are none.
+ * The fields of a decision that its word does not accept, and the fields that the word requires and
+ * the decision lacks; undefined when there are none.
  */
 export function findFieldFault(
   body: ResolveApprovalBody,
@@ -251,8 +260,8 @@ export const approvalsQuery = pageQuery.extend({
   /** `open` means pending or bubbled, `decided` everything else. */
   status: z.enum(['open', 'decided', ...approvalStatus.options]).optional(),
   /**
-   * Words that are all in the sentence, the service (name or title), the action or the names of the
-   * requester and its ancestors. Capital letters do not count.
+   * Words, all of which must occur in the sentence, the service (name or title), the action or the
+   * names of the requester and its ancestors. Letter case makes no difference.
    */
   q: z
     .string()
@@ -260,7 +269,7 @@ export const approvalsQuery = pageQuery.extend({
     .regex(/^[^\0]*$/)
     .optional(),
   risk: riskLevel.optional(),
-  /** Default `newest`. A cursor belongs to the order in which its page was read. */
+  /** Default `newest`. A cursor is only valid for the order in which its page was read. */
   sort: z.enum(['newest', 'oldest']).optional(),
   requester: id.optional(),
   assigned: z.literal('me').optional(),

@@ -57,10 +57,16 @@ export const auditVerification = z.strictObject({
 });
 export type AuditVerification = z.infer<typeof auditVerification>;
 
-/** For how many days calls are counted, and over how many of them by the hour. */
+/**
+ * For how many days the numbers of calls are kept, and for how many days an answer may give them by
+ * the hour.
+ */
 export const usageDaysMax = 90;
 export const usageHourDaysMax = 7;
-/** How many different keys one answer has: those with the most calls. */
+/**
+ * The most keys (of `key` below) in one answer. If there are more, the answer has those with the
+ * most calls.
+ */
 export const usageKeysMax = 50;
 
 const usageBucket = z.enum(['hour', 'day']);
@@ -80,8 +86,8 @@ const usageItem = z.strictObject({
   /** The beginning of the hour or of the day, in UTC. */
   bucket: timestamp,
   /**
-   * An outcome, the id of an identity, or the name of a service: null where a call named none, or
-   * one that does not exist.
+   * An outcome, the id of an identity, or the name of a service. Null for calls that named no
+   * service, or a service that does not exist.
    */
   key: z.string().max(300).nullable(),
   /** The name of the identity when it last called. */
@@ -91,7 +97,7 @@ const usageItem = z.strictObject({
 export type UsageItem = z.infer<typeof usageItem>;
 
 export const usage = z.strictObject({
-  /** What is counted: the whole hours that the request asked about; `to` is exclusive. */
+  /** The counted time: the whole hours that the request covers; `to` is exclusive. */
   from: timestamp,
   to: timestamp,
   bucket: usageBucket,

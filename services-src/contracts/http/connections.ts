@@ -25,17 +25,17 @@ export const connection = z.strictObject({
   /** The provider's name for the account. */
   account_label: z.string().nullable(),
   /**
-   * The site, company or tenant that the connection opens, where an account can have several; null
-   * otherwise.
+   * The site, company or tenant to which the connection gives access, if an account can have
+   * several; null otherwise.
    */
   account_value: accountValue.nullable().optional(),
-  /** Who acts by the token, where the provider gives out several kinds; null otherwise. */
+  /** Who acts by the token, if the provider issues several kinds of tokens; null otherwise. */
   acts_as: tokenActor.nullable().optional(),
   /** The scopes that the provider granted, which may be fewer than were requested. */
   granted_scopes: z.array(z.string()),
-  /** Scopes that the granted ones imply, as far as the provider's row says. */
+  /** Scopes that the granted ones imply, as far as the provider's definition says. */
   implied_scopes: z.array(z.string()).optional(),
-  /** What the provider itself calls the granted scopes; null where it uses the names above. */
+  /** The granted scopes under the provider's own names; null if these are the names above. */
   reported_scopes: z.array(z.string()).nullable().optional(),
   /** The only hosts to which the connection's token is ever sent. */
   hosts: z.array(z.string()),
@@ -46,8 +46,8 @@ export const connection = z.strictObject({
   /** When the person granted the access last; null before that, and for grants of release 0.1.0. */
   granted_at: timestamp.nullable().optional(),
   /**
-   * When the provider refused the token with 401, since the person granted it; null once a call with
-   * it succeeds. Calls are made all the same.
+   * When the provider refused the token with 401, since the person granted it; null once a call
+   * with the token succeeds. A refused token is still used for calls.
    */
   refused_at: timestamp.nullable().optional(),
   /**
@@ -74,10 +74,14 @@ export const connectionFields = {
   template: wantedTemplate.optional(),
   connection: id.optional(),
   /**
-   * With `template`: the security scheme to connect by; by default its first one that uses OAuth.
+   * With `template`: the security scheme to connect with; by default the template's first scheme
+   * that uses OAuth.
    */
   scheme: z.string().min(1).max(100).optional(),
-  /** With `template`, the default is what its reads need; else the provider's usual scopes. */
+  /**
+   * With `template`, the default is the scopes that the template's reads need; otherwise the
+   * provider's usual scopes.
+   */
   scopes: z.array(oauthScope).max(100).optional(),
   name: name.optional(),
   tier: tier.optional(),

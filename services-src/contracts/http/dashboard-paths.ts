@@ -14,7 +14,10 @@ export const dashboardPaths = {
   newService: '/services/new',
   credentials: '/services/credentials',
   service: '/services/:name',
-  /** The two forms for names that are not one free segment: `org/github`, and one's own `new`. */
+  /**
+   * The addresses of services whose name does not fit `/services/:name`: `org/github` has a slash,
+   * and for a service called `new` that address is the page of a new service.
+   */
   serviceOfOrg: '/services/org/:name',
   ownService: '/services/mine/:name',
   activity: '/activity',

@@ -80,8 +80,8 @@ describe('a display name', () => {
   test('holds no character that the gateway counts as hidden', () => {
     const hidden = new RegExp(`[${hiddenCharacters}]`, 'u');
     const accepted: string[] = [];
-    for (let point = 0; point <= 0x10ffff; point += 1) {
-      const character = String.fromCodePoint(point);
+    for (let codePoint = 0; codePoint <= 0x10ffff; codePoint += 1) {
+      const character = String.fromCodePoint(codePoint);
       if (hidden.test(character) && isAccepted(`A${character}A`)) accepted.push(character);
     }
     expect(accepted).toEqual([]);

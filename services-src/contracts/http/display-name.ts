@@ -10,7 +10,9 @@ import { displayNameCharactersMax } from '../vocabulary.ts';
 const refusedCharacters =
   /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u00a0\u1680\u2000-\u200a\u202f\u205f\u2800\u3000\u{1d159}\u{13441}\u{13442}]/u;
 const lengthPattern = new RegExp(`^[^]{1,${displayNameCharactersMax}}$`, 'u');
-/** Marks that stand on nothing, or so many on one letter that they reach into other lines. */
+/**
+ * Combining marks without a base letter, or so many on one letter that they reach into other lines.
+ */
 const looseMarks = /^\p{M}|\s\p{M}|\p{M}{4,}/u;
 
 /** The separator of the names in a path, `Ann Berg (ann) › deploy-bot`, and similar characters. */
@@ -18,7 +20,7 @@ const pathSigns = /[›❯〉⟩]/u;
 
 /**
  * How a person wants to be called. It is shown beside the handle and never in place of it, so it
- * may be that of somebody else (docs/reference/identities.md#display-names).
+ * may equal the display name of somebody else (docs/reference/identities.md#display-names).
  */
 export const displayName = z
   .string()

@@ -54,21 +54,24 @@ export const oauthApp = z.strictObject({
     })
     .nullable(),
   updated_at: timestamp.nullable(),
-  /** In the answer to setting up a provider with variables: which of its addresses seem wrong. */
+  /**
+   * In the answer to setting up a provider with variables: the provider's addresses that seem
+   * wrong.
+   */
   warnings: z.array(oauthAppWarning).max(2).optional(),
 });
 export type OauthApp = z.infer<typeof oauthApp>;
 
 const providerShape = oauthProvider.shape;
 
-/** The headers of requests to a provider that the gateway writes, besides those of the connection. */
+/** Headers that the gateway writes into every request to a provider, besides connection headers. */
 const writtenHeaders = ['authorization', 'cookie', 'user-agent'];
-/** Those of token requests besides. */
+/** Further headers that the gateway writes into token requests. */
 const writtenTokenHeaders = ['accept', 'content-type'];
 const isWrittenHeader = (name: string) =>
   refusalOfHeaderName(name) !== undefined || writtenHeaders.includes(name.toLowerCase());
 const headersRefusal = 'must not hold a header that the gateway writes';
-/** A name of the parameters of an authorization request that the gateway writes (RFC 6749 §4.1.1). */
+/** The parameters that the gateway writes into an authorization request (RFC 6749 §4.1.1). */
 const writtenParameters = [
   'client_id',
   'code_challenge',
@@ -80,7 +83,7 @@ const writtenParameters = [
 /** A year, in seconds. */
 const lifetimeSecondsMax = 31_536_000;
 
-/** How a provider deviates from RFC 6749, in the fields of the built-in ones. */
+/** How a provider deviates from RFC 6749. The fields are those of the built-in providers. */
 const deviations = {
   refresh_url: providerShape.refresh_url,
   /** Instead of `revocation_url`. */
@@ -113,7 +116,9 @@ const deviations = {
       message: `must not be a parameter that the gateway writes (${writtenParameters.join(', ')})`,
     })
     .optional(),
-  /** `opaque` when the provider does not tell what a token may do: then no scope is ever missing. */
+  /**
+   * `opaque` when the provider does not tell what a token may do; no scope then counts as missing.
+   */
   scopes: z.literal('opaque').optional(),
   authorize_parameters: providerShape.authorize_parameters.unwrap().optional(),
   /** Instead of `userinfo_url`. */

@@ -54,8 +54,8 @@ export const serviceRequest = z.strictObject({
   /** The page for the person who answers. It works only for that person, signed in. */
   url: z.string(),
   /**
-   * In the answer to asking for a service when an open request is the answer: the actions that were
-   * asked for now and that this request does not have.
+   * Set when an open request is the answer to a new request for a service: the actions that were
+   * requested now and that the open request does not have.
    */
   actions_left_out: z.array(z.string()).max(20).optional(),
 });

@@ -36,7 +36,10 @@ export const rule = z.strictObject({
     .strictObject({ count: z.int().min(1), last_at: timestamp })
     .nullable()
     .optional(),
-  /** What the rule says, in words. Absent when it cannot be told whom the rule is for. */
+  /**
+   * What the rule says, in words. Absent when the person or agent that the rule is for cannot be
+   * found.
+   */
   description: z.string().max(500).optional(),
   /** Set in lists when an upgrade changed what the rule means: why a person should review it. */
   review: z.string().max(500).optional(),
@@ -58,7 +61,7 @@ export const createdRule = rule.extend({
   stops_of_others: z.int().min(0).optional(),
   /** True when there may be more than `stops` names and `stops_of_others` counts. */
   stops_cut: z.boolean().optional(),
-  /** Set when the rule matches no call yet: why. */
+  /** Why the rule matches no call yet; absent when it may match calls. */
   matches_nothing: z.string().max(500).optional(),
 });
 export type CreatedRule = z.infer<typeof createdRule>;

@@ -4,7 +4,10 @@ import { json, nameReference, risk } from '../vocabulary.ts';
 import { defineRoutes } from './define.ts';
 import { nextRequest } from './next.ts';
 
-/** Rows per answer, and the bytes of JSON up to which rows carry schemas, best first. */
+/**
+ * The default and the largest number of rows in an answer. The best rows get schemas while the
+ * answer has at most `answerBytes` bytes of JSON.
+ */
 export const searchLimits = { default: 10, max: 50, answerBytes: 8_192 } as const;
 
 /**
@@ -48,7 +51,10 @@ export type SearchRow = z.infer<typeof searchRow>;
 export const searchReply = z.strictObject({ items: z.array(searchRow).max(searchLimits.max) });
 export type SearchReply = z.infer<typeof searchReply>;
 
-/** The answer to REST clients; an empty one without `catalog` says how to search the catalogue. */
+/**
+ * The answer to REST clients. When it has no rows and `catalog` was not set, `next` says how to
+ * search the catalogue.
+ */
 export const searchAnswer = searchReply.extend({ next: nextRequest.optional() });
 
 export const searchQuery = z.strictObject({

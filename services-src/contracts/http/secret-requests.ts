@@ -22,8 +22,7 @@ export const secretRequest = z.strictObject({
   /** The hosts that the requester suggests; the person who enters the secret decides. */
   allowed_hosts: z.array(z.string()),
   /**
-   * The parts of the secret, where it has several: its value is then a JSON object with these
-   * members.
+   * The parts of the secret, if it has several. Its value is then a JSON object with these members.
    */
   parts: z.array(credentialPart).max(20).optional(),
   /**
@@ -51,7 +50,7 @@ export const secretRequestFields = {
   reason: z.string().max(500).optional(),
   /** How long the link works, such as `24h`. Default 24 hours, at most 7 days. */
   ttl: z.string().max(40).optional(),
-  /** Without them, those of the template. */
+  /** By default the hosts of the template. */
   allowed_hosts: secretHosts.optional(),
   tier: tier.optional(),
   /** The template that uses the secret. It says of which parts the secret consists. */

@@ -47,8 +47,7 @@ export const connectedService = z.strictObject({
   template: z.string(),
   template_tier: templateTier,
   /**
-   * The version of the template that the service uses; `newest_version` is the one that an upgrade
-   * would change to.
+   * The version of the template that the service uses. An upgrade would change to `newest_version`.
    */
   template_version: z.int(),
   newest_version: z.int().nullable(),

@@ -83,7 +83,7 @@ export const template = z.strictObject({
   runtime: z.string(),
   /** The fixed hosts of all its servers. Credentials go to some of them (`addresses`). */
   hosts: z.array(z.string()),
-  /** Those of the first address. */
+  /** The variables of the first address. */
   variables: z.array(addressVariable),
   base_url_allowed: z.boolean(),
   auth: z.array(
@@ -104,16 +104,19 @@ export const neededCredential = z.discriminatedUnion('kind', [
     kind: z.literal('secret'),
     scheme: z.string(),
     default_secret_name: z.string(),
-    /** Where the secret is sent and after which words: `Authorization: Bearer`. */
+    /**
+     * The header or parameter in which the secret is sent, and the text before the secret:
+     * `Authorization: Bearer`.
+     */
     sent_as: z.string(),
-    /** `basic`: the secret is written as `user:password`. */
+    /** `basic`: the secret is a text of the form `user:password`. */
     encoding: credentialEncoding,
     /** The members of the JSON object that the secret's value is, when it has several parts. */
     parts: z.array(credentialPart).max(20).optional(),
-    /** The further hosts that the secret is sent to: those that give out tokens for it. */
+    /** Further hosts to which the secret is sent, because they issue tokens for it. */
     token_hosts: z.array(z.string()).max(5).optional(),
     label: z.string().optional(),
-    /** What credential is meant and where people find it. */
+    /** Which credential is meant, and where people find it. */
     description: z.string().optional(),
     acts_as: tokenActor.optional(),
   }),
@@ -123,11 +126,11 @@ export const neededCredential = z.discriminatedUnion('kind', [
     /** Key of the provider (`GET /v1/oauth-apps`). */
     provider: z.string(),
     scopes: z.array(z.string()).max(500),
-    /** What people read of this way. */
+    /** The words for this way to connect, for people. */
     label: z.string().optional(),
     /** Who acts by the token: a person, a bot, or the app. */
     acts_as: tokenActor.optional(),
-    /** What people read of the scopes; the template need not say it of all of them. */
+    /** Descriptions of the scopes for people. A template may describe only some scopes. */
     scope_words: z.record(z.string(), z.string()).optional(),
     /** The scopes for which the provider reviews apps. */
     restricted_scopes: z.array(z.string()).max(500).optional(),
@@ -155,17 +158,22 @@ export const templateDetail = template.extend({
    */
   ways: z.array(z.array(neededCredential).max(5)).max(20).optional(),
   /**
-   * Where a service is that is connected by each of `ways`, in the same order. Absent when the
-   * address is `base_url` for all of them, and their credentials go to all of `hosts`.
+   * The address of a service that is connected by each of `ways`, in the same order. Absent when
+   * the address is `base_url` for all of them, and their credentials go to all of `hosts`.
    */
   addresses: z
     .array(
       z.strictObject({
         base_url: z.string(),
         variables: z.array(addressVariable).max(20),
-        /** True when the rest of the address comes from the account, and the person selects it there. */
+        /**
+         * True when the rest of the address comes from the account, where the person selects it.
+         */
         is_of_account: z.boolean().optional(),
-        /** The hosts to which its credentials go, as far as they are known before it is connected. */
+        /**
+         * The hosts to which the credentials go, as far as they are known before the service is
+         * connected.
+         */
         hosts: z.array(z.string()).max(50),
       }),
     )
