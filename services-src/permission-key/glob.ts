@@ -139,11 +139,11 @@ function readToken(
   let aliveStates = 0;
   for (let word = 0; word < onAny.length; word += 1) {
     const currentState = states[word] ?? 0;
-    const stays = (onAny[word] ?? 0) | ((onSegment[word] ?? 0) & segmentMask);
+    const loopStates = (onAny[word] ?? 0) | ((onSegment[word] ?? 0) & segmentMask);
     const movedState =
       count === 0 ? ((currentState << 1) | carry) & (moves[wordIndex + word] ?? 0) : 0;
     carry = currentState >>> 31;
-    const result = (currentState & stays) | movedState;
+    const result = (currentState & loopStates) | movedState;
     nextStates[word] = result;
     aliveStates |= result;
   }
@@ -157,8 +157,9 @@ function readToken(
 }
 
 /**
- * Whether some text matches both patterns. A wildcard of the other pattern is read as every run that
- * it may stand for: all states are reached that literals lead to, for `*` up to the next `/`.
+ * Whether some text matches both patterns. A wildcard of the other pattern is read as every run of
+ * characters that it may stand for: it reaches all states that literals lead to, and a `*` only
+ * those before the next `/`.
  */
 export function overlapsPattern(glob: Glob, otherPattern: string, budget?: GlobBudget): boolean {
   const words = glob.onAny.length;

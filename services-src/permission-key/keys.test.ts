@@ -11,7 +11,7 @@ import {
 } from './keys.ts';
 import { alikeTexts, hostileText, propertyRuns } from '../../policy/properties.testing.ts';
 
-describe('the permission key of an action (actionKey)', () => {
+describe('createActionKey', () => {
   test.for<[name: string, argument: string | undefined, key: string]>([
     [
       'leaves an argument of plain characters unchanged',
@@ -68,7 +68,7 @@ describe('the permission key of an action (actionKey)', () => {
     expect(createActionKey('org/github', 'x', 'y').key).toBe('org/github:x:y');
   });
 
-  test('makes no wildcard from any argument, and never the same key from two arguments', () => {
+  test('never makes a wildcard from an argument, nor the same key from two arguments', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), fc.string({ unit: 'binary' }), (left, right) => {
         const encoded = encodeArgument(left);
@@ -103,7 +103,7 @@ describe('the permission key of an action (actionKey)', () => {
     );
   });
 
-  test('makes a key that splits into the segments that it was made of', () => {
+  test('makes a key that splits into the segments from which it was made', () => {
     fc.assert(
       fc.property(fc.string(), fc.string(), fc.string(), (service, action, argument) => {
         const { key, ...segments } = createActionKey(service, action, argument);
@@ -114,7 +114,7 @@ describe('the permission key of an action (actionKey)', () => {
   });
 });
 
-describe('permission keys that are not of an action', () => {
+describe('other permission keys', () => {
   test('the key of a call by HTTP method and URL keeps the colons and percent triplets of the URL', () => {
     expect(createHttpKey('GET', 'api.example.com:8443', '/v1/a%20b:c').key).toBe(
       'http:GET:api.example.com:8443/v1/a%20b:c',

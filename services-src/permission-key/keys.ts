@@ -44,9 +44,9 @@ export function createActionKey(service: string, action: string, argument?: stri
 }
 
 /**
- * The key whose argument has several positions, `project/type`. Within a position `/` is encoded, so
- * that a value cannot look like two; an undefined position is unknown and written `*`, which no
- * value can be.
+ * The key of an argument with several positions, such as `project/type`. Within a position `/` is
+ * encoded, so that a value cannot look like two positions. An undefined position is written `*`,
+ * which no value can equal.
  */
 export function createPositionsKey(
   service: string,

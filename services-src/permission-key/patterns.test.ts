@@ -83,7 +83,7 @@ describe('whether a pattern matches a permission key (matchesKey)', () => {
   const name = fc.stringMatching(/^[a-z]{1,3}$/);
   const argument = fc.string({ unit: fc.constantFrom('a', 'b', '/', '*', '%', ':', '.', '\n') });
 
-  test('is true, for a pattern without wildcards, exactly if its bytes equal those of the key', () => {
+  test('is true for a pattern without wildcards exactly if its bytes equal those of the key', () => {
     fc.assert(
       fc.property(name, name, argument, argument, (service, action, left, right) => {
         const rule = createActionKey(service, action, left);
@@ -124,7 +124,7 @@ describe('whether a pattern matches a permission key (matchesKey)', () => {
   const glob = fc.string({ unit: fc.constantFrom('a', 'b', '/', '*', '**') });
   const text = fc.string({ unit: fc.constantFrom('a', 'b', '/') });
 
-  test('is what a simple reference implementation of wildcards says', () => {
+  test('agrees with a simple reference implementation of wildcards', () => {
     fc.assert(
       fc.property(glob, text, (pattern, arg) => {
         expect(matches(`s:a:${pattern}`, `s:a:${arg}`)).toBe(matchesByRegExp(pattern, arg));

@@ -16,7 +16,7 @@ describe('the wildcards of a pattern', () => {
     ['*.example.com/v1', { host: '*.example.com', rest: '/v1' }],
     ['api.**/v1', { host: 'api.', rest: '**/v1' }],
     ['api.example.com', undefined],
-  ])('say where the host of %s ends', ([pattern, split]) => {
+  ])('show where the host of %s ends', ([pattern, split]) => {
     expect(splitAddress(pattern)).toEqual(split);
   });
 
@@ -24,7 +24,7 @@ describe('the wildcards of a pattern', () => {
     ['api.example.com/**', 'api.example.com'],
     ['*.example.com/v1', undefined],
     ['api.example.com', undefined],
-  ])('say whether %s writes its host out', ([pattern = '', host]) => {
+  ])('show whether the host of %s has no wildcard', ([pattern = '', host]) => {
     expect(writtenHostOf(pattern)).toBe(host);
   });
 });

@@ -51,7 +51,10 @@ export function splitAddress(
     : { host: pattern.slice(0, hostEnd), rest: pattern.slice(hostEnd) };
 }
 
-/** The host of an address pattern that writes its host out, without a wildcard. */
+/**
+ * The host of an address pattern; undefined when the host contains a wildcard or is not followed by
+ * a path.
+ */
 export function writtenHostOf(pattern: string): string | undefined {
   const [, host] = /^([^/*]+)\//.exec(pattern) ?? [];
   return host;

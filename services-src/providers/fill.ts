@@ -66,7 +66,10 @@ function findUnfitValues(
 }
 
 const fillText = (text: string, values: Variables): string =>
-  text.replaceAll(placeholder, (whole, variable: string) => values[variable] ?? whole);
+  text.replaceAll(
+    placeholder,
+    (placeholderText, variable: string) => values[variable] ?? placeholderText,
+  );
 
 /** The provider with every `{…}` part filled in, including `{client_id}` in the revocation URL. */
 export function fillProvider(

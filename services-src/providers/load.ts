@@ -35,7 +35,10 @@ export function loadBuiltInProviders(): ReadonlyMap<string, OauthProvider> {
   return loadedProviders;
 }
 
-/** The row of a built-in provider; of an org's own provider nothing is known about its scopes. */
+/**
+ * The row of a built-in provider. Undefined for an org's own provider: nothing is known about its
+ * scopes.
+ */
 export function scopeRowOf(provider: string): OauthProvider | undefined {
   return loadBuiltInProviders().get(provider);
 }

@@ -26,7 +26,7 @@ const createProvider = (scopes: unknown, moreFields: object = {}) =>
     ...moreFields,
   });
 
-describe('what a token is missing', () => {
+describe('listMissingScopes', () => {
   test.for<[string, string, string[], string[][], string[]]>([
     [
       'nothing, when a granted scope implies it',
@@ -68,14 +68,14 @@ describe('what a token is missing', () => {
       ['users:read.email'],
     ],
     [
-      'the narrowest of several as small',
+      'the narrowest of several additions of the same size',
       'github',
       [],
       [['repo'], ['public_repo']],
       ['public_repo'],
     ],
     [
-      'the one that the provider does not review, of several as small',
+      'the one without a review by the provider, of several additions of the same size',
       'google',
       [],
       [[toGoogleScope('drive.metadata.readonly')], [toGoogleScope('spreadsheets')]],
@@ -88,13 +88,13 @@ describe('what a token is missing', () => {
       [['repo', 'public_repo']],
       ['repo'],
     ],
-    ['everything, of an unknown provider', 'of-an-org', ['a'], [['a', 'b']], ['b']],
-    ['nothing, of a provider that reports no scopes', 'notion', [], [['anything']], []],
-  ])('is %s', ([, provider, granted, alternatives, missing]) => {
+    ['everything for an unknown provider', 'of-an-org', ['a'], [['a', 'b']], ['b']],
+    ['nothing for a provider that reports no scopes', 'notion', [], [['anything']], []],
+  ])('finds %s', ([, provider, granted, alternatives, missing]) => {
     expect(listMissingScopes(providerOf(provider), { granted, alternatives })).toEqual(missing);
   });
 
-  test('follows the names by which the provider reports scopes', () => {
+  test('recognises a scope that the provider reports under another name', () => {
     expect(
       normaliseScopes(providerOf('google'), ['openid', toGoogleScope('userinfo.email')]),
     ).toEqual(['openid', 'email']);
@@ -107,7 +107,7 @@ describe('what a token is missing', () => {
     expect(listMissingScopes(providerOf('microsoft'), { granted, alternatives })).toEqual([]);
   });
 
-  test('counts write access of Shopify as read access, which Shopify leaves out of its answers', () => {
+  test('counts write access of Shopify as read access, because Shopify leaves the read scope out of its answers', () => {
     const scopeNeed = { granted: ['write_products'], alternatives: [['read_products']] };
     expect(listMissingScopes(providerOf('shopify'), scopeNeed)).toEqual([]);
     expect(coveredScopesOf(providerOf('shopify'), ['write_orders'])).not.toContain('read_products');
@@ -115,7 +115,7 @@ describe('what a token is missing', () => {
 });
 
 describe('the scopes of a provider', () => {
-  test('say whose tokens can have them', () => {
+  test('show the kind of token that can have them', () => {
     expect(tokenKindOf(providerOf('slack'), 'channels:manage')).toBe('bot');
     expect(tokenKindOf(providerOf('slack'), 'channels:write')).toBe('user');
     expect(tokenKindOf(providerOf('slack'), 'chat:write')).toBeUndefined();
@@ -133,7 +133,7 @@ describe('the scopes of a provider', () => {
     }
   });
 
-  test('are names as RFC 6749 writes them, and their rules have no other members', () => {
+  test('must be names as in RFC 6749, with no unknown members in their rules', () => {
     for (const scopes of [
       { 'a b': {} },
       { a: { implied: ['b'] } },

@@ -3,15 +3,17 @@ import type { OauthProvider } from '#contracts/oauth-provider';
 type ScopeRow = Pick<OauthProvider, 'scopes' | 'scope_prefix'>;
 type ScopeRule = Exclude<NonNullable<OauthProvider['scopes']>, 'opaque'>[string];
 
-/** What a token was granted, and what a call needs: any one of these lists of scopes. */
+/**
+ * The scopes that a token was granted, and the scopes that a call needs: any one of several lists.
+ */
 export interface ScopeNeed {
   readonly granted: readonly string[];
   readonly alternatives: readonly (readonly string[])[];
 }
 
 /**
- * The scopes to ask for so that a call may be made: the smallest addition to what was granted, and
- * of several as small the narrowest. Empty when nothing is missing.
+ * The scopes to request so that a call may be made: the smallest addition to the granted scopes. Of
+ * several additions of the same size it is the narrowest. Empty when nothing is missing.
  */
 export function listMissingScopes(
   provider: ScopeRow | undefined,
@@ -47,8 +49,8 @@ export function coveredScopesOf(
 }
 
 /**
- * Scopes by the names that requests use. Some providers report a scope under another name than the
- * one by which it is asked for.
+ * Replaces the names of scopes by those that requests use. Some providers report a scope under
+ * another name than the name by which it is requested.
  */
 export function normaliseScopes(
   provider: ScopeRow | undefined,
@@ -63,7 +65,7 @@ export function normaliseScopes(
   return [...new Set(normalScopes)];
 }
 
-/** The scopes without those that others of them imply. */
+/** The scopes, without each scope that another one of them implies. */
 export function withoutImpliedScopes(
   provider: ScopeRow | undefined,
   scopes: readonly string[],
@@ -76,7 +78,10 @@ export function withoutImpliedScopes(
   );
 }
 
-/** Whose tokens can have the scope; undefined when the provider's row does not say. */
+/**
+ * The kind of actor whose tokens can have the scope; undefined when the provider's row does not
+ * say.
+ */
 export function tokenKindOf(
   provider: ScopeRow | undefined,
   scope: string,
@@ -89,7 +94,9 @@ export function isRestrictedScope(provider: ScopeRow | undefined, scope: string)
   return ruleOf(provider, scope)?.restricted === true;
 }
 
-/** Throws when scopes imply each other in a circle, so that one could not be told from another. */
+/**
+ * Throws when scopes imply each other in a circle, because they could then not be distinguished.
+ */
 export function checkImplications(provider: ScopeRow & { readonly key: string }): void {
   const { scopes = {} } = provider;
   if (scopes === 'opaque') return;
@@ -100,7 +107,10 @@ export function checkImplications(provider: ScopeRow & { readonly key: string })
   }
 }
 
-/** How much an addition opens: how many scopes it names, how many are restricted, how many it covers. */
+/**
+ * How broad an addition is: how many scopes it names, how many of them are restricted, and how many
+ * scopes it covers.
+ */
 type Breadth = readonly [count: number, restricted: number, covered: number];
 
 function breadthOf(provider: ScopeRow | undefined, scopes: readonly string[]): Breadth {

@@ -2,8 +2,8 @@ import type { TokenActor, OauthProvider } from '#contracts/oauth-provider';
 import { scopeRowOf } from './load.ts';
 
 /**
- * The provider as it gives out tokens of this kind: to some, such as Slack, the tokens of a person
- * and of a bot are asked for and answered in different places.
+ * The provider's row for tokens of this kind. Some providers, such as Slack, use different
+ * parameters and members of the answer for a person's token than for a bot's.
  */
 export function providerActingAs(
   provider: OauthProvider,
@@ -20,13 +20,13 @@ export function providerActingAs(
   };
 }
 
-/** The header in which a provider takes access tokens, and what goes before the token. */
+/** The header in which a provider takes access tokens, and the text before the token. */
 export function tokenHeaderOf(provider: string): { name: string; prefix: string } {
   const name = scopeRowOf(provider)?.token_header;
   return name === undefined ? { name: 'Authorization', prefix: 'Bearer ' } : { name, prefix: '' };
 }
 
-/** Whether two credentials are of one kind; tokens are a person's unless something else is said. */
+/** Whether two credentials are of the same kind. A token without a stated kind is a person's. */
 export function isSameKind(
   left: TokenActor | null | undefined,
   right: TokenActor | null | undefined,

@@ -19,7 +19,7 @@ describe('the base URL for a value of the account', () => {
   );
 });
 
-describe('a server that could be that of every value', () => {
+describe('a server whose base URL could be the same for every value', () => {
   test.for([
     'https://api.example.com/ex/b2',
     'https://api.example.com/ex/{site}/../b2',
@@ -38,7 +38,7 @@ describe('a server that could be that of every value', () => {
     'https://user@api.example.com/ex/{site}',
     'https://api.example.com',
     '/ex/{site}',
-  ])('has no base URL for one: %s', (server) => {
+  ])('gives no base URL for a value: %s', (server) => {
     expect(baseUrlFor({ ...address, server }, 'a1')).toBeUndefined();
   });
 });

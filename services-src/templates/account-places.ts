@@ -3,20 +3,23 @@ import { isServerValue, serverPathOf } from '#contracts/server-variables';
 import type { TemplateServer } from '#contracts/template-server';
 import { hiddenCharacters } from '#hidden-characters';
 
-/** The part of a server that says how its variable gets its value; undefined without such a variable. */
+/**
+ * The address of a server whose variable gets its value from the account; undefined without such a
+ * variable.
+ */
 export function accountAddressOf(server: TemplateServer | undefined): AccountAddress | undefined {
   const variable = server?.variables.find(({ account }) => account !== undefined);
   if (server === undefined || variable?.account === undefined) return undefined;
   return { lookUp: variable.account, server: server.url, variable: variable.name };
 }
 
-/** What `URL` or a server could read as something else than a plain segment. */
+/** A text that `URL` or a server might not read as one plain path segment. */
 const unfitSegment = /^$|[{}?#%\\]|^\.\.?(?:;|$)/;
 
 /**
- * The base URL of a service for this value; undefined for a value that is no segment of a path, and
- * for a server whose path has the variable not exactly once, as a whole segment. Other servers could
- * be those of every value.
+ * The base URL of a service for this value of the account. Undefined when the value is not one
+ * segment of a path, or when the variable is not exactly once a whole segment of the server's path:
+ * such a server could be the same for every value.
  */
 export function baseUrlFor(
   { server, variable }: AccountAddress,
@@ -57,19 +60,20 @@ export function isWithin(baseUrls: readonly string[], url: string): boolean {
     if (base?.origin !== target.origin) return false;
     if (target.pathname === prefix) return true;
     return (
-      target.pathname.startsWith(`${prefix}/`) && staysBelow(target.pathname.slice(prefix.length))
+      target.pathname.startsWith(`${prefix}/`) &&
+      isBelowAfterDecoding(target.pathname.slice(prefix.length))
     );
   });
 }
 
 /**
- * Encodings that are no UTF-8, in which lenient servers read dots and slashes: too long ones, and
- * those of UTF-16.
+ * Encodings that are not valid UTF-8, in which lenient servers read dots and slashes: overlong
+ * UTF-8, and `%u` with a UTF-16 number.
  */
 const lenientEncodings = /%(?:c[01]|e0%[89]|f0%8|u[0-9a-f]{4})/i;
 const ignoredCharacters = new RegExp(String.raw`[\p{Cc}\ufffd${hiddenCharacters}]`, 'gu');
 
-function staysBelow(path: string): boolean {
+function isBelowAfterDecoding(path: string): boolean {
   let text = path;
   for (let round = 0; round < roundsMax; round += 1) {
     if (lenientEncodings.test(text)) return false;

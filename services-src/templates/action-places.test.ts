@@ -25,8 +25,8 @@ const baseUrlOf = (key: string, baseUrl: string) =>
 const keysAt = (baseUrl: string) =>
   placesOf(template, baseUrl).map((place) => [place.baseUrl, Object.keys(place.template.actions)]);
 
-describe('where the actions of a service go', () => {
-  test('is the base URL of the service, or the server that they have of their own', () => {
+describe('the places to which the actions of a service go', () => {
+  test('are the base URL of the service and the servers that single actions declare', () => {
     expect(keysAt('https://acme.example.com/v1')).toEqual([
       ['https://acme.example.com/v1', ['list']],
       ['https://content.example.com/2', ['upload', 'download']],
@@ -34,7 +34,7 @@ describe('where the actions of a service go', () => {
     ]);
   });
 
-  test('is nowhere at a base URL that was given, unless the server has a path there', () => {
+  test('leave out a server of an action when a base URL was given and the server has no path below it', () => {
     const given = 'https://self.example.net/api';
 
     expect(keysAt(given)).toEqual([
@@ -46,14 +46,14 @@ describe('where the actions of a service go', () => {
     expect(baseUrlOf('list', given)).toBe(given);
   });
 
-  test('is one place for a template without such servers', () => {
+  test('are one place for a template whose actions declare no servers', () => {
     const plain = { ...template, actions: { list: template.actions['list']! } };
     expect(placesOf(plain, 'https://a.example.com/v1')).toEqual([
       { baseUrl: 'https://a.example.com/v1', template: plain },
     ]);
   });
 
-  test('adds up to the servers of a template, whose hosts are for every way to connect', () => {
+  test('include hosts of action servers for every way to connect', () => {
     expect(actionServerUrlsOf(template)).toEqual([content.url, search.url]);
     const servers = [
       { ...template.server!, schemes: ['token'] },
@@ -67,7 +67,7 @@ describe('where the actions of a service go', () => {
     expect(fixedHostsFor({ ...template, servers }, ['token'])).toEqual(template.hosts);
   });
 
-  test('puts an action beside those that go to the same server', () => {
+  test('combine the actions that go to the same server', () => {
     const part = partWith(template, template.actions['upload']!);
     expect(Object.keys(part.actions)).toEqual(['upload', 'download']);
   });

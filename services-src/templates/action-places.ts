@@ -3,7 +3,7 @@ import type { ActionServer } from '#contracts/template-server';
 import { isServedAt } from './service-address.ts';
 import { serversOf } from './servers.ts';
 
-/** The actions of a template that go to one server, as a template that has no others. */
+/** A template reduced to those of its actions that go to one server. */
 export interface TemplatePart {
   /** Absent for the actions that go to the base URL of the service. */
   readonly server?: ActionServer;
@@ -16,7 +16,9 @@ export interface Place {
   readonly template: CompiledTemplate;
 }
 
-/** Computed once for each template, because what is known of a part is kept by its object. */
+/**
+ * Parts are computed once for each template, because other caches have part objects as their keys.
+ */
 const knownParts = new WeakMap<CompiledTemplate, readonly TemplatePart[]>();
 
 /** The parts of a template: first the actions without a server of their own, then those of each server. */
@@ -53,8 +55,8 @@ function restrictTo(
 
 /**
  * The base URL to which an action of a service goes. Undefined when the action is off: it has a
- * server of its own, and the service is at a base URL that was given for it, about which the template
- * says nothing.
+ * server of its own, a base URL was given for the service, and the template does not say where the
+ * action is below such a URL.
  */
 export function actionBaseUrlOf(
   template: Pick<CompiledTemplate, 'server' | 'servers'>,
@@ -71,7 +73,9 @@ export function reasonOff({ server }: { readonly server?: ActionServer | undefin
   return `It goes to ${server?.url}, and the service is at a base URL that was given for it`;
 }
 
-/** Where the calls of a service go that is at this base URL. The service itself comes first. */
+/**
+ * The places to which the calls of a service at this base URL go. The base URL itself comes first.
+ */
 export function placesOf(template: CompiledTemplate, baseUrl: string): readonly Place[] {
   return partsOf(template).flatMap((part) => {
     const url = actionBaseUrlOf(template, part, baseUrl);
@@ -79,7 +83,7 @@ export function placesOf(template: CompiledTemplate, baseUrl: string): readonly 
   });
 }
 
-/** The URLs of the servers that actions have of their own. */
+/** The URLs of the servers that single actions declare. */
 export function actionServerUrlsOf(template: CompiledTemplate): readonly string[] {
   const urls = partsOf(template).flatMap(({ server }) =>
     server === undefined ? [] : [server.url],
@@ -87,7 +91,7 @@ export function actionServerUrlsOf(template: CompiledTemplate): readonly string[
   return [...new Set(urls)];
 }
 
-/** The part of a template to which an action belongs: the action and what else goes to its server. */
+/** The part of a template with an action and all other actions that go to the same server. */
 export function partWith(template: CompiledTemplate, action: CompiledAction): CompiledTemplate {
   const part = partsOf(template).find((each) => Object.hasOwn(each.template.actions, action.key));
   return part?.template ?? template;

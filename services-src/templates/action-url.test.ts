@@ -296,7 +296,7 @@ describe('any parameter value', () => {
     }
   }
 
-  test('that is written into the query is read back unchanged', () => {
+  test('is read back unchanged from the query', () => {
     fc.assert(
       fc.property(value, fc.constantFrom(...queryStyles), (given, [style, explode]) => {
         const query = buildOrUndefined(() => writeParam('query', given, { style, explode }));
@@ -308,7 +308,7 @@ describe('any parameter value', () => {
     );
   });
 
-  test('that is written into the path stays one segment and is read back unchanged', () => {
+  test('stays one segment of the path and is read back unchanged from it', () => {
     const pathStyles: [CompiledParam['style'], boolean][] = [
       ['simple', false],
       ['simple', true],

@@ -50,7 +50,7 @@ describe('the region of a signature', () => {
   it.each([
     ['https://s3.eu-west-1.amazonaws.com', 'eu-west-1'],
     ['https://s3.EU-west-1.amazonaws.com/', 'eu-west-1'],
-    // At any other address, the secret says it.
+    // At any other address, a part of the secret gives the region.
     ['https://storage.example.com', '{region}'],
     ['https://s3.a.b.amazonaws.com', '{region}'],
     ['https://s3.eu-west-1.amazonaws.com.evil.example', '{region}'],

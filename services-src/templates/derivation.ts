@@ -2,8 +2,8 @@ import type { CredentialDerivation, TokenDerivation } from '../contracts/credent
 import type { AuthMethod, CompiledTemplate } from '../contracts/template.ts';
 
 /**
- * A derivation for a service at this address: the token URL is absolute, and `{origin}` and the
- * variables of the server are filled in.
+ * The derivation of a credential for a service at this address: the token URL is absolute, and
+ * `{origin}` and the variables of the server are filled in.
  */
 export function derivationAt(
   derivation: CredentialDerivation,
@@ -14,7 +14,7 @@ export function derivationAt(
   const variables = serverVariablesAt(server, baseUrl);
   const region = derivation.region.replaceAll(
     placeholder,
-    (whole, name: string) => variables.get(name) ?? whole,
+    (placeholderText, name: string) => variables.get(name) ?? placeholderText,
   );
   return { ...derivation, region };
 }
@@ -67,16 +67,17 @@ function tokenUrlAt(tokenUrl: string, baseUrl: string, origin: string): string {
     : `${baseUrl.replace(/\/+$/, '')}/${tokenUrl}`;
 }
 
-/** The host outside the service that gives out the tokens; null when there is none. */
+/** The host outside the service that issues the tokens; null when there is none. */
 export function tokenHostOf(derivation: CredentialDerivation | undefined): string | null {
   if (derivation === undefined || derivation.kind === 'aws_sigv4') return null;
   return isAbsolute(derivation.tokenUrl) ? new URL(derivation.tokenUrl).host : null;
 }
 
 /**
- * Whether what a template's scheme sends may be derived from this secret. What a key of the org signs
- * says for whom and for what the token is, so a member's own template must not choose it: it could
- * name another person or another installation than the admin who stored the key.
+ * Whether the value that a template's security scheme sends may be derived from this secret. A key
+ * of the org signs a text that says for whom and for what the token is. A member's own template
+ * must not choose this text: it could name another person or another installation than the admin
+ * who stored the key.
  */
 export function mayDeriveFromSecret(
   { tier }: Pick<CompiledTemplate, 'tier'>,

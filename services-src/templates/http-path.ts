@@ -8,8 +8,8 @@ const plainInPath = /[A-Za-z0-9\-._~!$&'()+,;=:@]/;
 const unreserved = /[A-Za-z0-9\-._~]/;
 
 /**
- * Normalises the path of a call by HTTP method and path or URL (RFC 3986 §6.2.2), for the
- * permission key and for sending. Refuses a path that two parsers could read differently.
+ * Normalises the path of a raw HTTP call (RFC 3986 §6.2.2), for the permission key and for sending.
+ * Refuses a path that two parsers could read differently.
  */
 export function normalisePath(path: string): string {
   return path

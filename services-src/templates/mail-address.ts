@@ -1,4 +1,7 @@
-/** Without `%` and `!`, by which some servers route (`bob%evil.example@acme.example`, RFC 5321 F.2). */
+/**
+ * Without `%` and `!`, which some servers use for routing (`bob%evil.example@acme.example`, RFC
+ * 5321 F.2).
+ */
 const atomPattern = "[A-Za-z0-9#$&'*+/=?^_`{|}~-]+";
 const label = '[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?';
 const addressPattern = new RegExp(

@@ -81,8 +81,8 @@ function isReadAsFields(mediaType: string): boolean {
 const asciiCharsets = ['utf-8', 'utf8', 'us-ascii', 'ascii', 'iso-8859-1', 'windows-1252'];
 
 /**
- * In UTF-16 or UTF-7, names of fields would be other ones than those that are checked here. Only
- * some servers read `charset*=utf-8''utf-7` and `charset*0=` (RFC 2231), so both are refused.
+ * In UTF-16 or UTF-7, servers would read other field names than the names that are checked here.
+ * Only some servers read `charset*=utf-8''utf-7` and `charset*0=` (RFC 2231), so both are refused.
  */
 function refuseOtherCharset(mediaType: string): void {
   if (!fieldsPattern.test(mediaType)) return;

@@ -48,7 +48,7 @@ const template = {
   actions: Object.fromEntries(actions.map((each) => [each.key, each])),
 } as unknown as CompiledTemplate;
 
-describe('the operations of a template that a request may be (findOperations)', () => {
+describe('findOperations (the operations that a request may match)', () => {
   test.for<[method: string, path: string, found: [key: string, values: Record<string, string>][]]>([
     ['GET', '/repos/acme/site/issues', [['list_issues', { repository: 'acme/site' }]]],
     ['POST', '/repos/acme/site/issues', [['create_issue', { repository: 'acme/site' }]]],
@@ -73,19 +73,19 @@ describe('the operations of a template that a request may be (findOperations)', 
         ['get_file', { repository: 'acme/contents', path: 'x' }],
       ],
     ],
-  ])('are for %s %s the operations with these path values: %j', ([method, path, found]) => {
+  ])('finds for %s %s the operations with these path values: %j', ([method, path, found]) => {
     const operations = findOperations(template, { method, path });
 
     expect(operations.map(({ action: { key }, pathValues }) => [key, pathValues])).toEqual(found);
   });
 
-  test('are found quickly for a path of only separators and a template path with two parameters for several segments', () => {
+  test('is fast for a path of only separators and a template path with two multi-segment parameters', () => {
     const path = `/repos${'/contents'.repeat(500)}`;
 
     expect(findOperations(template, { method: 'GET', path }).length).toBeLessThanOrEqual(16);
   });
 
-  test('are found in time linear in the length of a long path', () => {
+  test('takes time linear in the length of a long path', () => {
     const manyActions = Array.from({ length: 20 }, (_, index) =>
       createAction(`get_${index}`, 'GET', `/repos/{repository}/x${index}/{path}/end`),
     );

@@ -43,10 +43,11 @@ const stepsPerSegmentRead = 50;
 const readingsMax = 16;
 
 /**
- * The operations of a template that a method and a path below its base URL may mean: of those that
- * match, all but those with a narrower one among them (`/users/me` before `/users/{id}`). Several
- * when the template is ambiguous, as `/x/{a}/c` and `/x/b/{c}` are for `/x/b/c`, or when parameters
- * that may contain `/` can divide the path in several ways. None when the search would take too long.
+ * The operations of a template that a request may mean, by its method and its path below the base
+ * URL. A matching operation is left out when a narrower one matches too (`/users/me` before
+ * `/users/{id}`). There are several when the template is ambiguous, as `/x/{a}/c` and `/x/b/{c}`
+ * are for `/x/b/c`, or when parameters that may contain `/` can divide the path in several ways.
+ * There are none when the search would take too long.
  */
 export function findOperations(
   template: CompiledTemplate,
@@ -115,7 +116,7 @@ export interface ParsedPath {
   readonly segments: readonly Segment[];
   readonly ignoresCase: boolean;
   readonly budget: PathBudget;
-  /** The route of an operation that serves the path, when others are looked for. */
+  /** The route of the operation that serves the path, when the search is for other operations. */
   readonly servedBy?: Route;
 }
 
@@ -126,8 +127,8 @@ export function readSegmentsWithin(path: string, budget: PathBudget): Segment[] 
 }
 
 /**
- * The matching operations, without those that have a narrower one among them, or a narrower one in
- * `servedBy`; undefined when the search would take more than the budget.
+ * The matching operations. An operation is left out when another matching one, or `servedBy`, is
+ * narrower. Undefined when the search would take more than the budget.
  */
 export function lookUpOperations(
   template: CompiledTemplate,
@@ -146,7 +147,7 @@ export function lookUpOperations(
       fittingOperations.push({ action: route.action, pathValues, route });
     }
   }
-  // Operations may share one path by the hundred, as in GraphQL.
+  // Hundreds of operations may share one path, as in GraphQL.
   const routesByPath = new Map(fittingOperations.map(({ route }) => [route.action.path, route]));
   const narrowRoutes = servedBy === undefined ? [...routesByPath.values()] : [servedBy];
   const widePaths = new Set<string>();
@@ -157,7 +158,7 @@ export function lookUpOperations(
   return fittingOperations.filter(({ action }) => !widePaths.has(action.path));
 }
 
-/** Whether the path of an action, in any letter case, is one of several that another one's is. */
+/** Whether the path of an action is narrower than that of another action, in any letter case. */
 export function isNarrowerPath(action: CompiledAction, other: CompiledAction): boolean {
   const budget = { left: stepsMax };
   return isNarrower(toRoute(action), toRoute(other), { ignoresCase: true, budget });
@@ -166,9 +167,9 @@ export function isNarrowerPath(action: CompiledAction, other: CompiledAction): b
 type Comparison = Pick<ParsedPath, 'ignoresCase' | 'budget'>;
 
 /**
- * Whether the one route takes only paths that the other one takes too, and not the other way round.
- * Beside a parameter that holds slashes another parameter says nothing: `/job/{folder}/delete` may be
- * meant where `/job/{folder}/{build}/delete` fits.
+ * Whether every path that matches `route` also matches `other`, but not the other way round. The
+ * number of parameters beside a parameter that may contain slashes decides nothing:
+ * `/job/{folder}/delete` may be meant where `/job/{folder}/{build}/delete` fits.
  */
 function isNarrower(route: Route, other: Route, comparison: Comparison): boolean {
   if (!covers(other, route, comparison) || covers(route, other, comparison)) return false;

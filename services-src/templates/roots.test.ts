@@ -3,24 +3,24 @@ import { describe, expect, test } from 'vitest';
 import { mayBeOn, prefixesOn } from './roots.ts';
 
 const variable = (name: string) => ({ name, description: '', default: null, enum: null });
-const site = {
+const siteServer = {
   url: 'https://{site}.example.net/api',
   variables: [variable('site')],
   baseUrlAllowed: true,
 };
-const ofAccount = {
+const accountServer = {
   url: 'https://api.example.com/ex/notes/{id}',
   variables: [variable('id')],
   baseUrlAllowed: false,
 };
 const notes = {
-  server: site,
-  servers: [site, ofAccount],
+  server: siteServer,
+  servers: [siteServer, accountServer],
   alsoAt: ['https://old.example.com/notes/v1', 'https://api.example.com/beta/{tenant}/notes'],
 };
 const at = (host: string, baseUrl: string | null) => prefixesOn(notes, { host, baseUrl });
 
-describe('where the API of a template may be on a host', () => {
+describe('the paths of an API on a host (prefixesOn)', () => {
   test.each([
     ['acme.example.net', ['/api']],
     ['api.example.com', ['/ex/notes/{}', '/beta/{}/notes']],
@@ -28,11 +28,11 @@ describe('where the API of a template may be on a host', () => {
     ['other.example.com', []],
     ['a.b.example.net', []],
     ['old.example.com:8443', []],
-  ])('is, on %s while it is not connected, below %j', (host, prefixes) => {
+  ])('on %s are %j while no service is connected', (host, prefixes) => {
     expect(at(host, null)).toEqual(prefixes);
   });
 
-  test('is, for a service, below its own base URL and at every other root', () => {
+  test('are the base URL of the service and every other root', () => {
     expect(at('acme.example.net', 'https://acme.example.net/api')).toEqual(['/api']);
     expect(at('api.example.com', 'https://acme.example.net/api')).toEqual([
       '/ex/notes/{}',
@@ -46,11 +46,11 @@ describe('where the API of a template may be on a host', () => {
     expect(at('acme.example.net', 'https://api.example.com/ex/notes/7')).toEqual(['/api']);
   });
 
-  test('is not at another site than that of the service', () => {
+  test('leave out other sites than that of the service', () => {
     expect(at('beta.example.net', 'https://acme.example.net/api')).toEqual([]);
   });
 
-  test('is only the base URL that an admin gave, which is an installation of its own', () => {
+  test('are only the base URL that an admin gave, because it is a separate installation', () => {
     const given = 'https://notes.example.org/v2';
 
     expect(at('notes.example.org', given)).toEqual(['/v2']);
@@ -73,7 +73,7 @@ describe('a URL with variables in its host', () => {
     expect(mayBeOn(url, host)).toBe(isThere);
   });
 
-  test('is compared in one pass, however many variables one label has', () => {
+  test('is compared in one pass, even if one label has many variables', () => {
     const url = `https://${Array.from({ length: 20 }, (_, index) => `{v${index}}`).join('-')}x.example.com`;
 
     // A comparison that tries each division of the label would not end within the test.

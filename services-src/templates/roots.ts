@@ -4,16 +4,17 @@ import { compileGlob, matchesText } from '#permission-key';
 import { hostIn, serversOf } from './servers.ts';
 import { isServedAt } from './service-address.ts';
 
-/** A segment of a prefix that stands for any one segment. */
+/** Stands for any one segment in a prefix. */
 export const anySegment = '{}';
 
 /**
- * Where on a host the actions of a template may be that have no server of their own: the paths of
- * its roots there, without a slash at the end. A root is a base URL under which the API can be
- * called: the one of the service, the servers of the template, and those of `alsoAt`. `anySegment`
- * stands for each segment that is not known. Empty when no root is on the host.
+ * The paths on a host below which the actions of a template may be, except actions with a server of
+ * their own. These are the paths of the API's roots on that host, without a slash at the end. A
+ * root is a base URL under which the API can be called: that of the service, the servers of the
+ * template, and those of `alsoAt`. `anySegment` replaces each segment that is not known. Empty when
+ * no root is on the host.
  *
- * A service at a base URL that an admin gave is an installation of its own, so that URL is its only
+ * A service at a base URL that an admin gave is a separate installation, so that URL is its only
  * root.
  */
 export function prefixesOn(
@@ -22,7 +23,7 @@ export function prefixesOn(
     host,
     baseUrl,
   }: {
-    /** As in permission keys. */
+    /** Written as in permission keys. */
     host: string;
     /** Null for a template that is not connected. */
     baseUrl: string | null;
@@ -42,7 +43,7 @@ export function prefixesOn(
 export function mayBeOn(url: string, host: string): boolean {
   const origin = url.slice(0, url.length - serverPathOf(url).length);
   if (!/[{}]/.test(origin)) return hostIn(url) === host;
-  // A variable fills a part of one label and no more. `URL` leaves asterisks as they are.
+  // A variable is one label or a part of one label. `URL` leaves asterisks as they are.
   const patterns = hostIn(origin.replaceAll(serverPlaceholder, '*')).split('.');
   const labels = host.split('.');
   return (

@@ -5,13 +5,13 @@ import type { JsonValue } from '../contracts/vocabulary.ts';
 /** A member of an object by its name, or null for every item of a list. */
 export type ScopeStep = string | null;
 
-/** Where values of one position of a permission key stand in the params of a call. */
+/** A place of values of one position of a permission key, in the params of a call. */
 export interface ScopeSource {
-  /** The parameter in which they stand. */
+  /** The parameter that contains the values. */
   readonly param: CompiledParam;
-  /** The way from the value of the parameter to them. */
+  /** The steps that lead from the parameter's value to the values. */
   readonly steps: readonly ScopeStep[];
-  /** The parameter with the schema of one of the values. */
+  /** The parameter, but with the schema of one of the values. */
   readonly leaf: CompiledParam;
 }
 
@@ -19,7 +19,7 @@ export interface ScopeSource {
 export interface ScopeOfKey {
   readonly label: string | null;
   readonly as: ScopePosition['as'];
-  /** Whether a call may give several values, each of which needs a permission key of its own. */
+  /** Whether a call may give several values. Each of them then needs its own permission key. */
   readonly isList: boolean;
   readonly sources: readonly ScopeSource[];
 }

@@ -26,7 +26,10 @@ export interface Segment {
   readonly plain: string;
   readonly folded: string;
   readonly foldedPlain: string;
-  /** Whether some servers may read this text in the segment; set where they read it differently. */
+  /**
+   * Whether some servers may read the segment as this text. Set when servers may read it
+   * differently.
+   */
   readonly mayBe?: (foldedText: string) => boolean;
 }
 
@@ -49,7 +52,10 @@ export function countSegments(path: string): number {
 
 const placeholders = /\{[^{}]+\}/g;
 
-/** The path with one character, which no text of a template has, as the value of each parameter. */
+/**
+ * The path of an action, with one character as the value of each parameter. No template contains
+ * this character.
+ */
 export function samplePathOf({ path }: CompiledAction): string {
   return path.replaceAll(placeholders, '\0');
 }
@@ -122,7 +128,7 @@ export function matchSegment(
 const wordPattern = /^[\w-]+$/;
 
 /**
- * Whether the step says what all servers read in a segment that it matches: its fixed text, with a
+ * Whether all servers read a matching segment in the same way: as the step's fixed text, with a
  * word as the value of its parameter.
  */
 export function isClear(step: Step, segment: Segment): boolean {
@@ -133,8 +139,9 @@ export function isClear(step: Step, segment: Segment): boolean {
 }
 
 /**
- * The segment as one in which servers may read each of its words, as `me` in `me.json`. Letters
- * beyond ASCII may be any, because some servers fold them.
+ * The segment, marked as one that servers may read as each of its words: `me.json` as `me`. A
+ * segment with letters beyond ASCII may be read as any text, because some servers fold such
+ * letters.
  */
 export function toUnclear(segment: Segment): Segment {
   const { foldedPlain } = segment;

@@ -2,17 +2,17 @@ import { describe, expect, test } from 'vitest';
 
 import { isPlainPath, pathBelow, plainPartOf } from './served-operations.ts';
 
-describe('the path below a prefix with a segment that is not known', () => {
+describe('the path below the prefix /ex/{}', () => {
   test.each([
     ['/ex/acme/issues/1', '/issues/1'],
     ['/EX/acme/issues/', '/issues/'],
     ['/ex/ac%2Fme/issues', '/issues'],
     ['/ex/acme', ''],
-  ])('is, for %s, %j', (path, pathBelowPrefix) => {
+  ])('of %s is %j', (path, pathBelowPrefix) => {
     expect(pathBelow('/ex/{}', path)).toBe(pathBelowPrefix);
   });
 
-  test.each(['/ex', '/ex/', '/other/acme/issues'])('is none for %s', (path) => {
+  test.each(['/ex', '/ex/', '/other/acme/issues'])('of %s is undefined', (path) => {
     expect(pathBelow('/ex/{}', path)).toBeUndefined();
   });
 });

@@ -25,10 +25,10 @@ export function findServedOperations(
 }
 
 /**
- * Finds the operations that a call by method and path may be: those that serve it, and, where the
- * value of a path parameter is more than a word, those that have one of its words in this place.
- * Servers differ in what they leave away there: `/users/me.json`, `/users/me%20` and `/users/me:` may
- * be `/users/me`. Undefined when the search would take more than the budget.
+ * Finds the operations that a raw HTTP call may be. These are the operations that serve its path.
+ * If the value of a path parameter is more than a word, operations with one of its words as this
+ * segment are added: some servers ignore the rest, so that `/users/me.json`, `/users/me%20` and
+ * `/users/me:` may be `/users/me`. Undefined when the search would take more than the budget.
  */
 export function findPossibleOperations(
   template: CompiledTemplate,
@@ -50,21 +50,24 @@ export function findPossibleOperations(
   return [...found.values()];
 }
 
-/** The same segments if the steps say of each what all servers read. */
+/**
+ * Marks each segment that servers may read differently than its step. Returns the same array when
+ * no segment needs a mark.
+ */
 function markUnclear(segments: readonly Segment[], steps: readonly Step[]): readonly Segment[] {
   const marked = segments.map((segment, at): Segment => {
-    // The parameter of a step may contain slashes, and then any step may be that of the segment.
-    const ofSegment = steps.length === segments.length ? steps.slice(at, at + 1) : steps;
-    return ofSegment.some((step) => isClear(step, segment)) ? segment : toUnclear(segment);
+    // When a parameter may contain slashes, any step may be the step of this segment.
+    const possibleSteps = steps.length === segments.length ? steps.slice(at, at + 1) : steps;
+    return possibleSteps.some((step) => isClear(step, segment)) ? segment : toUnclear(segment);
   });
   return marked.some(({ mayBe }) => mayBe) ? marked : segments;
 }
 
 /**
- * Whether every server reads the path in one way (its *plain form*,
- * docs/reference/permissions.md#what-a-deny-reaches): no empty segment but the last, none that ends
- * with a dot or a blank, no `;`, and only percent triplets that are UTF-8, encoded once. A slash that
- * the value of a parameter contains is encoded, and plain.
+ * Whether every server reads the path in the same way (its *plain form*,
+ * docs/reference/permissions.md#what-a-deny-reaches). No segment but the last may be empty, and
+ * none may end with a dot or a blank or contain `;`. Percent triplets must be UTF-8 that is encoded
+ * once, which allows an encoded slash in the value of a parameter.
  */
 export function isPlainPath(path: string): boolean {
   return plainPartOf(path) === path;
@@ -92,13 +95,16 @@ function isPlainSegment(segment: string): boolean {
   return !/\ufffd|[\s\u0085.]$/.test(decodePercents(segment));
 }
 
-/** How many times a text may be encoded that is still read. */
+/**
+ * How many times a segment is decoded. A segment that is encoded more often counts as one that may
+ * lead up.
+ */
 const decodingsMax = 4;
 
 /**
- * Whether some servers may read a segment as `..`, alone or between slashes that they decode: they
- * decode more than once, leave away dots and blanks at the end, or take bytes that are not UTF-8 for
- * dots.
+ * Whether some servers may read a segment as `..`, alone or between slashes that they decode. Such
+ * servers decode more than once, ignore dots and blanks at the end, or take bytes that are not
+ * UTF-8 for dots.
  */
 function mayLeadUp(segment: string): boolean {
   let text = segment;
@@ -110,8 +116,8 @@ function mayLeadUp(segment: string): boolean {
 }
 
 /**
- * The part of a plain path below a prefix, which begins with `/` unless it is empty. Letter case does
- * not count. Undefined when the path is not below the prefix.
+ * The part of a plain path below a prefix. It begins with `/` unless it is empty. Letter case makes
+ * no difference. Undefined when the path is not below the prefix.
  */
 export function pathBelow(prefix: string, path: string): string | undefined {
   if (path === prefix || path.startsWith(`${prefix}/`)) return path.slice(prefix.length);

@@ -10,29 +10,31 @@ export function serversOf({ server, servers }: Served): readonly TemplateServer[
 }
 
 /**
- * The server of a service that is connected by these security schemes: the first one that is for
- * one of them. Without schemes, which an earlier release did not record, the first one of all.
+ * The server of a service that is connected with these security schemes: the first server for one
+ * of them. When the schemes are missing, because an earlier release did not record them, it is the
+ * first server of the template.
  */
 export function serverFor(
   template: Served,
   schemes: readonly string[] | undefined,
 ): TemplateServer | undefined {
   const servers = serversOf(template);
-  return schemes === undefined ? servers[0] : servers.find((each) => isFor(each, schemes));
+  return schemes === undefined ? servers[0] : servers.find((each) => isServerFor(each, schemes));
 }
 
 /**
- * The hosts that are known before a service is connected by these security schemes, to which its
- * credentials go: that of its server, unless variables make it, and those of the servers that actions
- * have of their own. The other servers of the template give credentials no host.
+ * The hosts to which a service with these security schemes will send its credentials, as far as
+ * they are known before it is connected. These are the host of its server, unless the URL has
+ * variables in its host, and the hosts of servers that single actions declare. Other servers of the
+ * template are ignored.
  */
 export function credentialHostsFor(
   template: Served & Pick<CompiledTemplate, 'actions'>,
   schemes: readonly string[] | undefined,
 ): readonly string[] {
   const server = serverFor(template, schemes);
-  const own = server === undefined || hasVariableHost(server) ? [] : [hostIn(server.url)];
-  return [...new Set([...own, ...actionHostsOf(template)])];
+  const serverHosts = server === undefined || hasVariableHost(server) ? [] : [hostIn(server.url)];
+  return [...new Set([...serverHosts, ...actionHostsOf(template)])];
 }
 
 function hasVariableHost({ url, variables }: TemplateServer): boolean {
@@ -40,37 +42,37 @@ function hasVariableHost({ url, variables }: TemplateServer): boolean {
 }
 
 /**
- * The fixed hosts of the servers for these security schemes; those of all servers without schemes.
- * Deny rules reach a service there, whichever of them it is at.
+ * The fixed hosts of the servers for these security schemes, or of all servers when no schemes are
+ * given. Deny rules reach a service at all of these hosts, whichever of them it uses.
  */
 export function fixedHostsFor(
   template: Served & Pick<CompiledTemplate, 'actions' | 'hosts'>,
   schemes: readonly string[] | undefined,
 ): readonly string[] {
   if (template.servers === undefined || schemes === undefined) return template.hosts;
-  const [here = [], elsewhere = []] = [true, false].map((isHere) =>
+  const [wantedHosts = [], otherHosts = []] = [true, false].map((isWanted) =>
     serversOf(template)
-      .filter((each) => isFor(each, schemes) === isHere)
+      .filter((each) => isServerFor(each, schemes) === isWanted)
       .map(({ url }) => hostIn(url)),
   );
-  const ofActions = actionHostsOf(template);
+  const actionHosts = actionHostsOf(template);
   return template.hosts.filter(
-    (host) => [...here, ...ofActions].includes(host) || !elsewhere.includes(host),
+    (host) => [...wantedHosts, ...actionHosts].includes(host) || !otherHosts.includes(host),
   );
 }
 
-/** The hosts of the servers that actions have of their own, which are for all schemes. */
+/** The hosts of the servers that single actions declare. They apply to all security schemes. */
 function actionHostsOf({ actions }: Pick<CompiledTemplate, 'actions'>): string[] {
   return Object.values(actions).flatMap(({ server }) =>
     server === undefined ? [] : [hostIn(server.url)],
   );
 }
 
-function isFor({ schemes }: TemplateServer, wanted: readonly string[]): boolean {
+function isServerFor({ schemes }: TemplateServer, wanted: readonly string[]): boolean {
   return schemes === undefined || schemes.some((scheme) => wanted.includes(scheme));
 }
 
-/** The host of a server URL as host lists write it. One with variables is in no list. */
+/** The host of a server URL as host lists write it. Host lists contain no host with variables. */
 export function hostIn(url: string): string {
   const { hostname, port } = new URL(url.replaceAll(serverPlaceholder, 'x'));
   return hostname.replace(/\.$/, '') + (port === '' ? '' : `:${port}`);

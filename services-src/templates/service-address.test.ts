@@ -14,7 +14,7 @@ const createServer = (url: string, ...variables: ReturnType<typeof createVariabl
   baseUrlAllowed: true,
 });
 
-describe('a service at a base URL that the template of the service decides', () => {
+describe('the base URL of a service', () => {
   test.each([
     [createServer('https://api.example.com/v1'), 'https://api.example.com/v1'],
     [
@@ -140,7 +140,7 @@ describe('a service at a base URL that the template of the service decides', () 
     expect(isServedAt(templateServer, baseUrl)).toBe(false);
   });
 
-  test('is compared in one pass, however many variables one label has', () => {
+  test('is compared in one pass, even if one label has many variables', () => {
     const names = Array.from({ length: 20 }, (_, index) => `v${index}`);
     const manyVariables = createServer(
       `https://${names.map((name) => `{${name}}`).join('-')}x.example.com`,
@@ -151,7 +151,7 @@ describe('a service at a base URL that the template of the service decides', () 
     expect(isServedAt(manyVariables, `https://${'-'.repeat(63)}.example.com`)).toBe(false);
   });
 
-  test('has its base URL written in normal form', () => {
+  test('is stored in normal form', () => {
     expect(normaliseBaseUrl('HTTPS://Git.Example.com.:443/api//')).toBe(
       'https://git.example.com/api',
     );

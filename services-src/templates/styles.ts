@@ -10,9 +10,12 @@ import { percentEncode, invalidParam, isRecord, presentEntriesOf, textOf } from 
  * 6570 §3.2).
  */
 export type StyledParam = Pick<CompiledParam, 'name' | 'wireName' | 'style' | 'explode'> & {
-  /** Says where a value written as JSON has numbers; absent where it is not known. */
+  /**
+   * The schema shows where a value that is written as JSON has numbers; absent when it is not
+   * known.
+   */
   readonly schema?: CompiledParam['schema'] | undefined;
-  /** Where what is written is added up; absent where another limit bounds it. */
+  /** Adds up the size of the written text; absent when another limit bounds that size. */
   readonly size?: SentSize | undefined;
 };
 
@@ -105,7 +108,8 @@ export function toPairTexts(value: JsonValue, param: StyledParam, write: PartEnc
     ];
   }
   if (isRecord(value)) {
-    // RFC 6570 does not say how a list in an object is written; it is written like one beside it.
+    // RFC 6570 does not define how to write a list in an object. It is written like a separate
+    // list.
     return presentEntriesOf(value).flatMap(([key, member]) =>
       (Array.isArray(member) ? member : [member]).map((each) =>
         toPair(key, write(textOf(each, name))),
