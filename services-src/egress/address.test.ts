@@ -98,7 +98,7 @@ const addressesByKind: Record<string, readonly string[]> = {
 
 describe('the kind of an IP address (classifyAddress)', () => {
   for (const [kind, addresses] of Object.entries(addressesByKind)) {
-    it.each(addresses)(`is, for %s, ${kind}`, (text) => {
+    it.each(addresses)(`is ${kind} for %s`, (text) => {
       const address = parseAddress(text);
       expect(address).toBeDefined();
       expect(classifyAddress(address!)).toBe(kind);
@@ -106,7 +106,7 @@ describe('the kind of an IP address (classifyAddress)', () => {
   }
 
   it.each(['0177.0.0.1', '0x7f.1', '127.1', '2130706433', '1.2.3.4 ', '', 'localhost', '[::1]'])(
-    'does not exist for %j, which is no address',
+    'does not exist for %j, which is not an address',
     (text) => expect(parseAddress(text)).toBeUndefined(),
   );
 });

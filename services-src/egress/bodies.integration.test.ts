@@ -29,14 +29,14 @@ describe('response bodies', () => {
     ['deflate', deflateSync],
     ['deflate', deflateRawSync],
     ['GZIP ', gzipSync],
-  ])('with the Content-Encoding %s are decoded', async (coding, encode) => {
+  ])('are decoded from the Content-Encoding %s', async (coding, encode) => {
     const response = await get(encode(text), `Content-Encoding: ${coding}\r\n`);
     expect(Buffer.from(response.body).toString()).toBe(text);
     expect(response.headers).toEqual([]);
   });
 
   it.each(['identity', 'br', 'zstd', 'compress', 'gzip, gzip', '__proto__'])(
-    'with the Content-Encoding %s are not decoded',
+    'are not decoded from the Content-Encoding %s',
     async (coding) => {
       const response = await get(Buffer.from(text), `content-encoding: ${coding}\r\n`);
       expect(Buffer.from(response.body).toString()).toBe(text);
@@ -47,7 +47,7 @@ describe('response bodies', () => {
   it.each([
     ['cut short', gzipSync(text).subarray(0, -9)],
     ['not gzip', Buffer.from(text)],
-  ])('that should be gzip but are %s fail as incomplete', async (_name, body) => {
+  ])('fail as incomplete when they should be gzip but are %s', async (_name, body) => {
     const failure = await failureOf(get(body, 'content-encoding: gzip\r\n'));
     expect(failure).toMatchObject({ code: 'upstream_incomplete', status: 200 });
   });
@@ -74,7 +74,7 @@ describe('response bodies', () => {
     expect(await egress.request({ method: 'GET', url })).toMatchObject({ status: 204 });
   });
 
-  it('above maxBytes are refused, or are cut when the caller asks for that', async () => {
+  it('are refused when they exceed maxBytes, or are cut if the caller asks for that', async () => {
     const body = Buffer.alloc(5000, 'a');
     expect(await failureOf(get(body, '', { maxBytes: 4999 }))).toMatchObject({
       code: 'response_too_large',
@@ -92,7 +92,7 @@ describe('response bodies', () => {
     expect(Buffer.from(gzipResponse.body).toString()).toBe('a'.repeat(100));
   });
 
-  it('that expand too far when decoded are refused early, and cost little memory', async () => {
+  it('are refused early and cost little memory when decoding expands them too far', async () => {
     const bomb = gzipSync(Buffer.alloc(200 * 1024 * 1024), { level: 9 });
     const memoryBefore = process.memoryUsage().rss;
     const headers = 'content-encoding: gzip\r\n';
@@ -104,7 +104,7 @@ describe('response bodies', () => {
     expect(process.memoryUsage().rss - memoryBefore).toBeLessThan(150 * 1024 * 1024);
   });
 
-  it('without end are refused at the limit', async () => {
+  it('are refused at the limit when they never end', async () => {
     const failure = await callRaw(
       (socket) => {
         const block = Buffer.alloc(64 * 1024);
@@ -120,7 +120,7 @@ describe('response bodies', () => {
     expect(failure).toMatchObject({ code: 'response_too_large', status: 200 });
   });
 
-  it('that arrive in one-byte chunks take about as much memory as they have bytes', async () => {
+  it('take about as much memory as they have bytes when they arrive in one-byte chunks', async () => {
     const chunks = '1\r\na\r\n'.repeat(300_000);
     await using upstream = await startRawUpstream({
       answer: (socket) =>

@@ -9,7 +9,10 @@ export interface BreakerOptions {
    */
   readonly pauseMs?: number;
   readonly pauseMaxMs?: number;
-  /** A caller that gives up sooner than this shows nothing about the upstream. Default 5 s. */
+  /**
+   * When a caller gives up sooner than this, its call shows nothing about the upstream. Default 5
+   * s.
+   */
   readonly patienceMs?: number;
   /**
    * The most failing origins that are remembered; the one that has failed for the longest time is

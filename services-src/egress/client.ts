@@ -39,7 +39,7 @@ export interface EgressOptions {
   readonly allow: EgressAllow;
   /** EGRESS_PROXY: a CONNECT proxy. Other proxy variables of the environment are ignored. */
   readonly proxy?: Proxy | undefined;
-  /** Told, once a minute for each host, when the proxy opens no connection. */
+  /** Logs, once a minute for each host, that the proxy opens no connection. */
   readonly logger?: Logger | undefined;
   /** EGRESS_CA_FILE: PEM certificates that are trusted in addition to the default ones. */
   readonly caFile?: string | undefined;

@@ -180,15 +180,15 @@ export function parseUrl(text: string): URL {
 
 function parseTarget(url: URL): Target {
   if (url.protocol !== 'https:' && url.protocol !== 'http:') throw connectionRefused();
-  const secure = url.protocol === 'https:';
+  const isSecure = url.protocol === 'https:';
   const host = url.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
   const literal = parseAddress(host);
   if (literal === undefined && !isHost(host)) throw connectionRefused();
-  const port = url.port === '' ? (secure ? 443 : 80) : Number(url.port);
+  const port = url.port === '' ? (isSecure ? 443 : 80) : Number(url.port);
   if (port === 0) throw connectionRefused();
   const authority = literal?.kind() === 'ipv6' ? `[${host}]` : host;
   const origin = `${url.protocol}//${authority}${url.port === '' ? '' : `:${url.port}`}`;
-  return { origin, isSecure: secure, host, port, literalAddress: literal };
+  return { origin, isSecure, host, port, literalAddress: literal };
 }
 
 function urlHostOf(target: Target): string {

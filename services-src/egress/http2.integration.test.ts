@@ -351,7 +351,7 @@ describe('a request over HTTP/2', () => {
         setTimeout(() => session.destroy(), 20);
       },
     ],
-  ])('that was %s counts as possibly processed, and is not sent again', async (_what, play) => {
+  ])('counts as possibly processed and is not sent again when it was %s', async (_what, play) => {
     await withUpstream(play, async (egress) => {
       const failures = await Promise.all(
         Array.from({ length: 5 }, () =>

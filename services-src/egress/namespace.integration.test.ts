@@ -38,7 +38,7 @@ it.runIf(namespaces.isAvailable)(
   60_000,
 );
 
-describe('the client for outgoing calls, where every address has a listener', () => {
+describe('the client for outgoing calls, in a network where every address has a listener', () => {
   it.runIf(namespaces.isAvailable)(
     `connects to no forbidden address, whatever notation the URL uses${namespaces.note}`,
     async () => {

@@ -62,13 +62,13 @@ export function parseProxy(text: string, { resolvesNames }: Pick<Proxy, 'resolve
   if (url === null || !['http:', 'https:'].includes(url.protocol)) {
     throw new ConfigError('EGRESS_PROXY is not a URL like http://proxy.example:3128');
   }
-  const secure = url.protocol === 'https:';
+  const isSecure = url.protocol === 'https:';
   const credentials = `${decodeCredential(url.username)}:${decodeCredential(url.password)}`;
   return {
     resolvesNames,
-    isSecure: secure,
+    isSecure,
     host: url.hostname.replace(/^\[|\]$/g, ''),
-    port: url.port === '' ? (secure ? 443 : 80) : Number(url.port),
+    port: url.port === '' ? (isSecure ? 443 : 80) : Number(url.port),
     authorization:
       credentials === ':' ? undefined : `Basic ${Buffer.from(credentials).toString('base64')}`,
   };

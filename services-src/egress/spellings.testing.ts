@@ -34,11 +34,13 @@ export function spellingsOf(address: string): string[] {
 }
 
 function spellingsOfV6(address: string): string[] {
-  const short = new URL(`http://[${address}]/`).hostname.slice(1, -1);
-  const [head = '', tail = ''] = short.split('::');
+  const shortForm = new URL(`http://[${address}]/`).hostname.slice(1, -1);
+  const [head = '', tail = ''] = shortForm.split('::');
   const groupsOf = (text: string) => text.split(':').filter((group) => group !== '');
   const missingCount = 8 - groupsOf(head).length - groupsOf(tail).length;
-  const zeroGroups = short.includes('::') ? Array.from({ length: missingCount }, () => '0') : [];
+  const zeroGroups = shortForm.includes('::')
+    ? Array.from({ length: missingCount }, () => '0')
+    : [];
   const groups = [...groupsOf(head), ...zeroGroups, ...groupsOf(tail)];
   const long = groups.map((group) => group.padStart(4, '0'));
   const last = long.slice(6).join('');
@@ -46,16 +48,16 @@ function spellingsOfV6(address: string): string[] {
   return [
     `[${address}]`,
     `[${address.toUpperCase()}]`,
-    `[${short}]`,
+    `[${shortForm}]`,
     `[${groups.join(':')}]`,
     `[${long.join(':')}]`,
     `[${long.join(':').toUpperCase()}]`,
     `[${groups.slice(0, 6).join(':')}:${dottedEnd}]`,
-    `[${short}%25lo]`,
-    `[${short}%lo]`,
-    `[${short}].`,
-    short,
-    `%5b${short}%5d`,
+    `[${shortForm}%25lo]`,
+    `[${shortForm}%lo]`,
+    `[${shortForm}].`,
+    shortForm,
+    `%5b${shortForm}%5d`,
   ];
 }
 

@@ -58,7 +58,7 @@ describe('a TLS connection', () => {
     expect(upstream.received).toHaveLength(1);
   });
 
-  it('says why it does not come about', async () => {
+  it('fails with an error that says why', async () => {
     await using secure = await startRawUpstream({
       tls: certificate,
       answer: (socket) => answerOk(socket),
@@ -71,9 +71,9 @@ describe('a TLS connection', () => {
     await using egress = openLoopback({ resolve });
     const notFound = Object.assign(new Error('none'), { code: 'ENOTFOUND' });
     await using nameless = openLoopback({ resolve: () => Promise.reject(notFound) });
-    const reasonOf = async (port: number, through = egress) => {
+    const reasonOf = async (port: number, client = egress) => {
       const url = `https://up.test:${port}/`;
-      const error: unknown = await through.request({ method: 'POST', url }).catch((e) => e);
+      const error: unknown = await client.request({ method: 'POST', url }).catch((e) => e);
       return (error as AppError).details;
     };
 
@@ -158,8 +158,8 @@ describe('a TLS connection', () => {
     ['SSH-2.0-CANARY\r\n', /cannot be reached, or does not answer as an HTTP proxy/, undefined],
     ['', /cannot be reached, or does not answer as an HTTP proxy/, undefined],
   ])(
-    'that the proxy answers with %j is explained to the caller and in the log',
-    async (answer, told, status) => {
+    'is explained to the caller and in the log when the proxy answers with %j',
+    async (answer, expectedMessage, status) => {
       await using proxy = await startRawUpstream({
         answer: (socket) => socket.end(answer && `${answer}x-user: CANARY-user\r\n\r\nCANARY-page`),
       });
@@ -172,7 +172,8 @@ describe('a TLS connection', () => {
         logger: { warn: (...line: unknown[]) => lines.push(line) } as unknown as Logger,
       });
       const request = { method: 'GET', url: 'http://up.test:81/', circuit: 'org' };
-      // More calls than the circuit breaker lets fail: a refusal by the proxy stays a refusal.
+      // Makes more calls than the failures that open a circuit breaker. The calls still fail with
+      // the proxy's refusal, because refusals by the proxy do not count for the breaker.
       const errors: unknown[] = [];
       for (let n = 0; n < (status === 407 || status === 403 ? 8 : 1); n += 1) {
         errors.push(await egress.request(request).catch((thrown: unknown) => thrown));
@@ -180,12 +181,12 @@ describe('a TLS connection', () => {
       for (const error of errors) {
         expect(error).toMatchObject({
           code: 'upstream_unreachable',
-          message: expect.stringMatching(told),
+          message: expect.stringMatching(expectedMessage),
           details: status === undefined ? { reason: 'proxy_failed' } : { proxy_status: status },
         });
         expect(mayHaveLeft(error)).toBe(false);
       }
-      expect(lines).toEqual([[{ target: 'up.test:81' }, expect.stringMatching(told)]]);
+      expect(lines).toEqual([[{ target: 'up.test:81' }, expect.stringMatching(expectedMessage)]]);
       expect(inspect([lines, errors], { depth: 10 })).not.toMatch(/CANARY|dXNlcj/);
     },
   );

@@ -23,7 +23,10 @@ export interface Apt extends AsyncDisposable {
 /** How long one download may take. */
 export const downloadTimeoutMs = 120_000;
 
-/** Opens such a folder. apt gets all variables of the environment, for its proxy settings. */
+/**
+ * Creates a private folder for apt, and returns an `Apt` that uses it. apt inherits all variables
+ * of the environment, because of the proxy settings.
+ */
 export async function openApt(environment: Environment): Promise<Apt> {
   const folder = await mkdtemp(join(tmpdir(), 'action-gateway-'));
   // apt does not make these folders itself, and without root it may not use the system's folders.

@@ -27,7 +27,7 @@ export async function findLastingPort(): Promise<number> {
 
 /**
  * The port that a data directory keeps under a name, so that a server is found at the same address
- * after a restart. Another one takes its place when the port is taken.
+ * after a restart. When the port is in use, another one replaces it.
  */
 export async function keepPort(dataDir: string, name: string): Promise<number> {
   const path = join(dataDir, name);

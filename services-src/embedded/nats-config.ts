@@ -4,7 +4,7 @@ export interface NatsServerConfig {
   readonly host?: string;
   /** The port for clients; -1 lets the system choose. */
   readonly port: number;
-  /** The port on which the server tells a supervisor how it is; none when not set. */
+  /** The port at which a supervisor can ask for the server's state; none when not set. */
   readonly monitorPort?: number;
   /** The folder of the streams, or `$NAME` of the environment variable that holds it. */
   readonly storeDir: string;
@@ -19,7 +19,7 @@ export interface NatsServerConfig {
   readonly accounts: string;
 }
 
-/** What every NATS server of an installation says of itself, in the server's own notation. */
+/** Options of every NATS server of an installation, in the server's own notation. */
 export const natsServerOptions = {
   // More than the largest body that a setting can allow, which is 4,000,000 bytes.
   max_payload: '4MB',
@@ -27,12 +27,15 @@ export const natsServerOptions = {
   lame_duck_grace_period: '"5s"',
 } as const;
 
-/** What every NATS server says of its streams. What is stored is on the disk after this time at the latest. */
+/**
+ * Options of the streams of every NATS server. Stored messages are on the disk after this time at
+ * the latest.
+ */
 export const natsStreamOptions = { sync_interval: '"10s"' } as const;
 
 /**
- * Writes the configuration of a NATS server: the same for `npm start`, the tests and
- * `deploy/nats.conf`, but for places and sizes.
+ * Writes the configuration of a NATS server. It is the same for `npm start`, the tests and
+ * `deploy/nats.conf`, except for ports, folders and sizes.
  */
 export function renderNatsConfig(config: NatsServerConfig): string {
   const { host, port, monitorPort, storeDir, memoryMax, filesMax, pidFile, accounts } = config;

@@ -193,15 +193,15 @@ describe('the cache folder for programs', () => {
     await using dir = await openTemporaryDir();
     const writable = join(dir.path, 'writable');
     const linked = join(dir.path, 'linked');
-    const good = join(dir.path, 'deep/good');
+    const safeFolder = join(dir.path, 'deep/good');
     await mkdir(writable);
     await chmod(writable, 0o777);
     await symlink(dir.path, linked);
     await writeFile(join(dir.path, 'file'), '');
-    const candidates = [writable, linked, join(dir.path, 'file/x'), good];
+    const candidates = [writable, linked, join(dir.path, 'file/x'), safeFolder];
 
-    expect(await openCacheDir(candidates, { mode })).toBe(good);
-    expect((await stat(good)).mode & 0o777).toBe(mode);
+    expect(await openCacheDir(candidates, { mode })).toBe(safeFolder);
+    expect((await stat(safeFolder)).mode & 0o777).toBe(mode);
   });
 
   const root = needs('root');

@@ -74,8 +74,8 @@ describe('embedded Postgres', { timeout: 180_000 }, () => {
     await using server = await startServer(dir.path);
     const home = join(dir.path, 'postgres');
 
-    const wrong = server.urlFor({ user: 'postgres', password: 'guess' });
-    await expect(query(wrong, 'select 1')).rejects.toThrow('password authentication failed');
+    const wrongUrl = server.urlFor({ user: 'postgres', password: 'guess' });
+    await expect(query(wrongUrl, 'select 1')).rejects.toThrow('password authentication failed');
     expect((await stat(join(home, 'password'))).mode & 0o777).toBe(0o600);
     expect((await stat(join(home, 'data'))).mode & 0o777).toBe(0o700);
     expect((await stat(join(home, 'run'))).mode & 0o777).toBe(0o700);
@@ -158,7 +158,7 @@ describe('embedded Postgres', { timeout: 180_000 }, () => {
     await expect(stat(leftLinkTarget)).rejects.toThrow('ENOENT');
   });
 
-  test('leaves a live server alone whose data or sockets a copied link leads to', async () => {
+  test('leaves a live server alone when a copied link leads to its data or sockets', async () => {
     await using dir = await openTemporaryDir();
     const [first, second] = ['a', 'b'].map((name) => join(dir.path, name.repeat(120))) as [
       string,

@@ -19,7 +19,7 @@ export interface StartPostgresOptions {
   /** False is for tests: the server is faster, but can lose data in a power failure. */
   readonly durable?: boolean;
   readonly maxConnections?: number;
-  /** For tests: further settings of the server, each `name=value`, which win. */
+  /** For tests: further settings of the server, each `name=value`, which take precedence. */
   readonly settings?: readonly string[];
   /** Starts the server again when it ends or does not answer any more. */
   readonly isWatched?: boolean;
@@ -50,7 +50,9 @@ const ownStopSteps: StopSteps = [
  */
 const startTimeoutMs = 120_000;
 
-/** Throws an `EmbeddedError` where `startPostgres` could not make its data. Creates nothing. */
+/**
+ * Throws an `EmbeddedError` if `startPostgres` could not create its data. Creates nothing itself.
+ */
 export function checkCanStartPostgres({
   dataDir,
   logger,

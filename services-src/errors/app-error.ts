@@ -50,7 +50,10 @@ export class AppError extends Error {
   }
 }
 
-/** Paths and messages may repeat names that the caller chose, which are cut at this length. */
+/**
+ * The most characters of the path and of the message of an issue. They are cut because they may
+ * repeat names that the caller chose.
+ */
 const issueCharactersMax = 200;
 
 /** Cuts the path and the message of each of an error's `issues`. */
@@ -71,7 +74,7 @@ function shortenIssue(issue: JsonValue): JsonValue {
   return Object.fromEntries(fields) as JsonValue;
 }
 
-/** Cuts a text that an error repeats at the length to which paths and messages are cut. */
+/** Cuts a text that an error repeats, at the same length as paths and messages. */
 export function shortenText(text: string): string {
   if (text.length <= issueCharactersMax) return text;
   return `${text.slice(0, issueCharactersMax - 1).toWellFormed()}…`;

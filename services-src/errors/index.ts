@@ -15,5 +15,5 @@ export {
   unreadable,
 } from './other-release.ts';
 
-// Every message of a schema in the process is worded in one place, wherever it ends up in an answer.
+// The messages of all schemas in this process come from one function, whatever answer shows them.
 z.config({ customError: wordsOfIssue });

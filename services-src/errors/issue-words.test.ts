@@ -23,7 +23,7 @@ test.each<[z.ZodType, unknown, string]>([
   [z.record(z.string().max(2), z.int()), { abc: 1 }, 'is a name that is not allowed here'],
   [z.string().regex(/^a/, 'must begin with a'), 'b', 'must begin with a'],
   [z.string().refine(() => false, 'is taken'), 'b', 'is taken'],
-])('%#: what a schema finds wrong is said in plain English', (schema, value, words) => {
+])('%#: the message of a schema is plain English', (schema, value, words) => {
   expect(schema.safeParse(value).error?.issues[0]?.message).toBe(words);
 });
 

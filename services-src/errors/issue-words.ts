@@ -16,8 +16,8 @@ const formatWords: Readonly<Record<string, string>> = {
 };
 
 /**
- * Words what a schema found wrong, as people and agents read it after the name of the field. A schema
- * that has words of its own keeps them.
+ * Describes a fault that a schema found, as people and agents read it after the name of the field.
+ * A message that the schema itself has takes precedence.
  */
 export function wordsOfIssue(issue: RawIssue): string {
   switch (issue.code) {

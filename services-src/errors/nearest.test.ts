@@ -12,7 +12,7 @@ describe('the suggestion for a misspelled name (nearestName)', () => {
     ['Repos Delete', 'repos.delete'],
     ['something.else.entirely', undefined],
     ['x'.repeat(500), undefined],
-  ])('is for "%s" the known name %s', ([given, expected]) => {
+  ])('for "%s" is the known name %s', ([given, expected]) => {
     expect(findNearestName(given, knownNames)).toBe(expected);
   });
 
@@ -44,7 +44,7 @@ describe('the suggestion for a misspelled name or title (nearestNameOrTitle)', (
     ['microsoft outlok', 'outlook_mail'],
     ['Payroll', undefined],
     ['--', undefined],
-  ])('is for "%s" the name %s', ([given, expected]) => {
+  ])('for "%s" is the name %s', ([given, expected]) => {
     expect(nearestNameOrTitle(given, known)).toBe(expected);
   });
 });

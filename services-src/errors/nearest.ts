@@ -24,7 +24,7 @@ export function findNearestName(
 }
 
 /**
- * The name of the known thing whose name or title a mistyped text probably means. Names come first,
+ * The name of the known item whose name or title a mistyped text probably means. Names come first,
  * because a title may be any text.
  */
 export function nearestNameOrTitle(
@@ -32,10 +32,10 @@ export function nearestNameOrTitle(
   known: readonly { readonly name: string; readonly title: string }[],
 ): string | undefined {
   const foldedText = fold(givenText);
-  const isMeant = (text: string) => fold(text) === foldedText;
-  const alike =
-    known.find(({ name }) => isMeant(name)) ?? known.find(({ title }) => isMeant(title));
-  if (alike !== undefined && foldedText !== '') return alike.name;
+  const isSameText = (text: string) => fold(text) === foldedText;
+  const exactMatch =
+    known.find(({ name }) => isSameText(name)) ?? known.find(({ title }) => isSameText(title));
+  if (exactMatch !== undefined && foldedText !== '') return exactMatch.name;
   const lowerCaseText = givenText.toLowerCase();
   const nearName = findNearestName(
     lowerCaseText,
@@ -47,7 +47,9 @@ export function nearestNameOrTitle(
   return nearTitle === undefined ? undefined : known[titles.indexOf(nearTitle)]?.name;
 }
 
-/** Capital letters and what separates words make no difference: `Google Calendar`, `google_calendar`. */
+/**
+ * Letter case and the separators of words make no difference: `Google Calendar`, `google_calendar`.
+ */
 function fold(text: string): string {
   return text.toLowerCase().replaceAll(/[\s._-]+/g, '');
 }

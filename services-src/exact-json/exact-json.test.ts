@@ -146,7 +146,7 @@ describe('digits that are given as text', () => {
   );
 
   test.for(['100.0', '1e2', '-0', '0.10', '9007199254740993.0', '1e400', '.5', '5.'])(
-    'stay text when the number has another text that rules may name: %j',
+    'stay text when they are not the one form of the number that rules compare with: %j',
     (price) => {
       expect(toRawNumbers({ price }, schema)).toEqual({ price });
       expect(readNumberTexts({ price }, schema)).toEqual({ value: { price }, issues: [] });

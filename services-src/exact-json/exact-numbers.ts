@@ -11,9 +11,9 @@ interface Decimal {
 const decimalPattern = /^(-?\d+)(?:\.(\d+))?(?:e([+-]?\d+))?$/;
 
 /**
- * What a schema forbids of a number that a double does not hold, by its digits. Undefined when it
- * takes the number. The validator compares the double that is nearest to it, and so takes numbers
- * that are beyond a bound by less than doubles can tell.
+ * How a number violates a schema, by its exact digits; undefined when it violates nothing. For
+ * numbers that a double cannot hold exactly: the validator compares the nearest double, so it
+ * accepts numbers that exceed a bound by less than the precision of doubles.
  */
 export function violationOf(text: string, schema: Schema): string | undefined {
   const number = toDecimal(text);
@@ -34,29 +34,29 @@ export function violationOf(text: string, schema: Schema): string | undefined {
   if (Array.isArray(choices) && !choices.some((choice) => isChoice(text, choice)))
     return 'is none of the values that it may have';
   const branches = branchesOf(schema).map((branch) => violationOf(text, branch));
-  const ofBranches = branches.includes(undefined) ? undefined : branches[0];
-  const ofAll = Array.isArray(allOf)
+  const branchViolation = branches.includes(undefined) ? undefined : branches[0];
+  const allOfViolations = Array.isArray(allOf)
     ? allOf.filter(isSchema).map((each) => violationOf(text, each))
     : [];
-  return ofBranches ?? ofAll.find((each) => each !== undefined);
+  return branchViolation ?? allOfViolations.find((each) => each !== undefined);
 }
 
 /** The most digits of a number that calls may give as text, before the point and after it. */
 const digitsMax = 400;
 
 /**
- * The text that permission keys have for a number, however it is written: `100` for `100.0` and
- * `1e2`. Undefined for a text that is no number, or one that no call can give.
+ * The form of a number in permission keys, however the text writes the number: `100` for `100.0`
+ * and `1e2`. Undefined for a text that is not a number, or that no call can give.
  */
 export function canonicalNumber(text: string): string | undefined {
   const [, sign = '', whole, fraction = '', exponent = '0'] = givenPattern.exec(text) ?? [];
   if (whole === undefined || text.length > 2 * digitsMax) return undefined;
   const digits = whole + fraction;
-  const pointAt = whole.length + Number(exponent);
-  if (Math.abs(pointAt) > digitsMax) return undefined;
-  const padded = '0'.repeat(Math.max(0, -pointAt)) + digits;
-  const wholeDigits = padded.slice(0, Math.max(0, pointAt)).padEnd(Math.max(0, pointAt), '0');
-  const fractionDigits = trimZeros(padded.slice(Math.max(0, pointAt)));
+  const pointIndex = whole.length + Number(exponent);
+  if (Math.abs(pointIndex) > digitsMax) return undefined;
+  const padded = '0'.repeat(Math.max(0, -pointIndex)) + digits;
+  const wholeDigits = padded.slice(0, Math.max(0, pointIndex)).padEnd(Math.max(0, pointIndex), '0');
+  const fractionDigits = trimZeros(padded.slice(Math.max(0, pointIndex)));
   const plainWhole = wholeDigits.replace(/^0+(?=\d)/, '') || '0';
   const plain = fractionDigits === '' ? plainWhole : `${plainWhole}.${fractionDigits}`;
   if (plain === '0') return plain;
@@ -72,7 +72,10 @@ function trimZeros(digits: string): string {
   return digits.slice(0, length);
 }
 
-/** A whole number beyond 2^53 is a double in the template, so every number with this double matches. */
+/**
+ * The template has a whole number beyond 2^53 as a double, so every number with this double
+ * matches.
+ */
 function isChoice(text: string, choice: unknown): boolean {
   return (
     Number.isInteger(choice) && !Number.isSafeInteger(choice) && Number(text) === (choice as number)

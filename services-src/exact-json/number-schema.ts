@@ -4,18 +4,21 @@ export function isSchema(value: unknown): value is Schema {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** What a schema says of numbers. */
+/** What a schema requires of numbers. */
 export interface NumberSchema {
-  /** The schema whose items and properties the value has: that of a value or null is one of the value. */
+  /**
+   * The schema that declares the items and properties of the value. If the schema is an alternative
+   * of null and one other schema, it is that other schema.
+   */
   readonly schema: Schema;
-  /** Which numbers the schema takes, when it takes nothing but numbers and null. */
+  /** The kind of numbers, if the schema accepts nothing but numbers and null. */
   readonly takes: 'integer' | 'number' | undefined;
 }
 
 const numberTypes = new Set<unknown>(['integer', 'number', 'null']);
 const isNull = ({ type }: Schema): boolean => type === 'null';
 
-/** Computed once for each schema, because long lists have one for all items. */
+/** Computed once for each schema, because all items of a list have the same schema. */
 const knownSchemas = new WeakMap<Schema, NumberSchema>();
 
 export function readNumberSchema(schema: Schema): NumberSchema {

@@ -92,10 +92,10 @@ function mapNumberTexts(
   const properties = isSchema(schema['properties']) ? schema['properties'] : {};
   let hasChanged = false;
   const members = Object.entries(value).map(([name, member]) => {
-    const ofMember = Object.hasOwn(properties, name)
+    const memberSchema = Object.hasOwn(properties, name)
       ? properties[name]
       : schema['additionalProperties'];
-    const place = { schema: ofMember, path: { name, before: path } };
+    const place = { schema: memberSchema, path: { name, before: path } };
     const mapped = mapNumberTexts(member, place, replace);
     hasChanged ||= mapped !== member;
     return [name, mapped];
@@ -110,8 +110,8 @@ function isNumberText(text: string, schema: Schema): boolean {
 }
 
 /**
- * Whether the text is the only one for its number that is taken. Rules compare texts, so a deny of
- * 100 must not be passed by 100.0 or 1e2, nor one of 0 by -0.
+ * Whether the text is the only accepted form of its number. Rules compare texts: 100.0 or 1e2 must
+ * not evade a deny of 100, nor -0 a deny of 0.
  */
 function isOnlyText(text: string, pattern: RegExp): boolean {
   const value = Number(text);

@@ -17,8 +17,9 @@ const numberPattern = /^-?(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 /**
  * Parses JSON without changing a number. Numbers of JSON have any number of digits (RFC 8259 §6),
  * but those of JavaScript only about sixteen: the id 9007199254740993 would become
- * 9007199254740992, which is another thing's. Such a number is replaced by what `replace` returns
- * for its text; by default by the text itself. Throws a SyntaxError for text that is not JSON.
+ * 9007199254740992, which identifies something else. Such a number is replaced by what `replace`
+ * returns for its text; by default by the text itself. Throws a SyntaxError for text that is not
+ * JSON.
  */
 export function parseExactJson(
   text: string,
@@ -38,8 +39,8 @@ export function parseExactJson(
 }
 
 /**
- * Whether the number's shortest text means the same as the text that it was parsed from. All whole
- * numbers beyond 2^53 count as inexact, so that ids of one kind are all given alike.
+ * Whether the shortest text of the number means the same as the text that the number was parsed
+ * from. All whole numbers beyond 2^53 count as inexact, so that similar ids are all given as text.
  */
 export function isExact(source: string, value: number): boolean {
   if (/^-?\d+$/.test(source)) return Number.isSafeInteger(value);
@@ -55,8 +56,8 @@ function toDecimal(text: string): string | undefined {
   // A pattern for zeros at the end would look at each run of zeros again and again.
   let length = digits.length;
   while (length > 0 && digits.charCodeAt(length - 1) === zeroCode) length -= 1;
-  const significant = digits.slice(0, length);
-  if (significant === '') return '0';
-  const power = Number(exponent) - fraction.length + digits.length - significant.length;
-  return `${text.startsWith('-') ? '-' : ''}${significant}e${power}`;
+  const significantDigits = digits.slice(0, length);
+  if (significantDigits === '') return '0';
+  const power = Number(exponent) - fraction.length + digits.length - significantDigits.length;
+  return `${text.startsWith('-') ? '-' : ''}${significantDigits}e${power}`;
 }
