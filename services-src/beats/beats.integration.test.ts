@@ -57,7 +57,7 @@ test('a call that an executor handles twice is named in its beats until both ans
   await expect.poll(() => beatListener.beats.at(-1)?.calls).toEqual([callMarkOf(auditId)]);
 });
 
-test('an executor with 10,000 calls in hand names all of them in small messages', async () => {
+test('an executor that handles 10,000 calls names all of them in small messages', async () => {
   using beatListener = listen();
   await using beats = startExecutorBeats(await environment.connect('executor'));
   const auditIds = Array.from({ length: 10_000 }, () => randomUUID());

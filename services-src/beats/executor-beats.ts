@@ -13,11 +13,12 @@ export interface CallsInHand {
 }
 
 /**
- * Publishes every half second which calls this executor has in hand; while it has none, it publishes
- * nothing. The bus admits about a thousand requests at a time, which is the most that beats name.
+ * Publishes every half second which calls this executor handles; while it handles none, it
+ * publishes nothing. The bus lets an executor handle about a thousand requests at a time, so the
+ * beats name at most that many calls.
  */
 export function startExecutorBeats(bus: Bus): CallsInHand & AsyncDisposable {
-  // The same call may be in hand twice, so each entry is an object of its own.
+  // The executor may handle the same call twice at a time, so each entry is an object of its own.
   const callsInHand = new Set<{ readonly auditId: string }>();
   const beatTimer = repeat(beatEveryMs, async () => {
     if (bus.nats.isClosed()) return;

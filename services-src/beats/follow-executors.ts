@@ -4,17 +4,19 @@ import { executorBeat, executorBeatSubject } from '../contracts/events.ts';
 import { callMarkOf } from './call-mark.ts';
 
 /**
- * A timer that fires later than this shows that this process itself was blocked. Beats that arrived
- * meanwhile are still unread, so the follower waits this much longer before it reports silence.
+ * When a timer fires more than this too late, in milliseconds, this process itself was blocked.
+ * Beats that arrived meanwhile are still unread, so the follower waits for the same time again
+ * before it reports silence.
  */
 const lateMsMax = 250;
 
-/** A call that this process has asked an executor for. Dispose it when the call has been answered. */
+/** A call that this process has sent to an executor. Dispose it when the call has been answered. */
 export interface FollowedCall extends Disposable {
   /**
-   * Resolves when no executor has named the call for `silentMs`: since it was asked for, since the
-   * last beat that named it, or since the last silence that this function reported. An executor that
-   * has taken a call names it every half second. One wait at a time.
+   * Resolves when no executor has named the call for `silentMs`. The time counts from the request,
+   * from the last beat that named the call, or from the last silence that this function reported.
+   * An executor that has taken a call names it every half second. Only one wait at a time is
+   * allowed.
    */
   untilSilent(silentMs: number): Promise<'silent'>;
 }

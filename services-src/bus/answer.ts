@@ -41,7 +41,7 @@ export interface IncomingRequest {
   readonly caller: Component;
   /** The time that the caller allows; undefined leaves the limit of the endpoint. */
   readonly timeoutMs: number | undefined;
-  /** The span of the caller; unset when it is the active one. */
+  /** The span of the caller; unset when the caller's span is the active one. */
   readonly parent?: Context;
   /** @throws AppError `invalid_request` when the request is not JSON */
   readonly readJson: () => unknown;

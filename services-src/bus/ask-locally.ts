@@ -9,10 +9,11 @@ import { copyJson, isLargerThan } from './copy-json.ts';
 import type { LocalAnswer } from './local.ts';
 
 /**
- * Returns a function that asks the component if it runs in this process and takes requests;
- * undefined if it does not. The function resolves with undefined when another replica should be
- * asked over the bus, because this one has lost its database or cannot read the request. It throws
- * the component's AppError, or `TimeoutError` as a request over the bus does.
+ * Returns a function that sends a request to the component within this process; undefined when the
+ * component does not run here or takes no requests. The function resolves with undefined when
+ * another replica should be asked over the bus, because this one has lost its database or cannot
+ * read the request. It throws the component's AppError, or `TimeoutError` as a request over the bus
+ * does.
  */
 export function findLocalResponder(
   { local }: Bus,

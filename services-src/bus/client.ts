@@ -44,9 +44,9 @@ export type Client<C extends Contract> = {
 };
 
 /**
- * The most times that a request is sent while the replicas that receive it are of a release that
- * cannot read it. When half of the replicas can read it, one request in 4,096 reaches none of
- * those.
+ * The most times that a request is sent while the replicas that receive it belong to a release that
+ * cannot read it. If half of the replicas can read the request, one request in 4,096 reaches none
+ * of them in twelve attempts.
  */
 const attemptsMax = 12;
 const sendsDespiteLossesMax = 4;
@@ -121,7 +121,10 @@ async function callEndpoint(
   });
 }
 
-/** Returns a function that asks over NATS, and throws what the other component refuses. */
+/**
+ * Returns a function that sends requests over NATS, and throws the errors that the other component
+ * answers.
+ */
 function createBusRequest(
   bus: Bus,
   {
@@ -158,8 +161,8 @@ function createBusRequest(
 }
 
 /**
- * Whether the reply only says that this replica could not serve the request: it had no room, or a
- * component that it depends on did not answer.
+ * Whether the reply only says that this replica could not serve the request, because it was full or
+ * because a component that it depends on did not answer.
  */
 function isReplicaRefusal({ headers }: Msg): boolean {
   const code = headers?.get(errorHeader);
@@ -215,8 +218,8 @@ async function askUntilRead(
 }
 
 /**
- * Whether every caller only passes the endpoint's answers on to clients of the gateway, and decides
- * nothing by them.
+ * Whether every caller only passes the endpoint's answers on to clients of the gateway, and takes
+ * no decision by them.
  */
 function areAnswersPassedOn({ callers }: EndpointSpec): boolean {
   return (

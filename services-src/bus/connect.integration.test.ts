@@ -14,7 +14,7 @@ const connectAndFail = (url: string): Promise<unknown> =>
     (error: unknown) => error,
   );
 
-test('a NATS that refuses the password or is absent is named in a sentence that shows no credential', async () => {
+test('the error about a NATS server that is absent or refuses the password names the server and shows no credential', async () => {
   await using environment = await createTestEnvironment();
   const url = new URL(environment.variables['EXECUTOR_NATS_URL'] ?? '');
   url.password = 'CANARY-wrong';
@@ -34,7 +34,7 @@ test('a NATS that refuses the password or is absent is named in a sentence that 
   expect(absenceMessage).not.toContain('CANARY');
 });
 
-test('a NATS that is too old is refused with the version that is needed', async () => {
+test('a NATS server that is too old is refused with an error that names the version needed', async () => {
   const info = {
     server_id: 'old',
     version: '2.9.10',
@@ -62,7 +62,7 @@ test.each([
   expect(isNatsNewEnough(version)).toBe(expected);
 });
 
-/** A server that says `greeting` to each client and answers every ping. */
+/** A server that sends the text `greeting` to each client and answers every ping. */
 async function startFakeServer(
   greeting: string,
 ): Promise<{ port: number; close: () => Promise<void> }> {

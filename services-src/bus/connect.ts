@@ -23,13 +23,13 @@ export interface Bus extends AsyncDisposable {
 }
 
 interface BusServer {
-  /** NATS_URL: `tls://` asks for TLS. */
+  /** The setting NATS_URL. With the scheme `tls://`, TLS is required. */
   readonly url: string;
-  /** SERVERS_CA_FILE, which asks for TLS too, except on loopback. */
+  /** The setting SERVERS_CA_FILE. If it is set, TLS is required too, except on loopback. */
   readonly caFile?: string | undefined;
 }
 
-/** Where NATS is, by the settings of a component. */
+/** Reads the address of NATS from the settings of a component. */
 export function busServerOf(config: {
   readonly NATS_URL: string;
   readonly SERVERS_CA_FILE?: string | undefined;
@@ -134,7 +134,7 @@ function messageOf(error: unknown): string {
 
 /**
  * Parses `nats://user:password@host:port[,host:port]`, with percent-encoded credentials; `tls://`
- * asks for TLS. Throws a `ConfigError` where the client could not verify a certificate.
+ * requires TLS. Throws a `ConfigError` if the client could not verify the server's certificate.
  */
 function parseNatsUrl({ url, caFile }: BusServer): Login {
   const [first = '', ...others] = url.split(',');
@@ -148,7 +148,7 @@ function parseNatsUrl({ url, caFile }: BusServer): Login {
     parsedUrl.protocol === 'tls:' || (caFile !== undefined && !hosts.every(isLoopbackHost));
   const address = hosts.find((host) => isIP(host.replace(/^\[(.*)\]$/, '$1')) !== 0);
   if (asksForTls && address !== undefined) {
-    // The client compares the certificate of a server without a name with `localhost`.
+    // For a server without a name, the client would compare the certificate with `localhost`.
     throw new ConfigError(
       `NATS_URL names ${address} for TLS. Name a host of the server's certificate instead.`,
     );

@@ -8,8 +8,8 @@ const throughText = (value: unknown): unknown => {
   return text === undefined ? undefined : JSON.parse(text);
 };
 
-describe('a value that is copied within a process', () => {
-  test('is what its JSON text would have made of it', () => {
+describe('a copy made by copyJson', () => {
+  test('equals the value that JSON.parse(JSON.stringify(value)) gives', () => {
     const values = fc.anything({
       withDate: true,
       withMap: true,
@@ -39,7 +39,7 @@ describe('a value that is copied within a process', () => {
     expect(copyJson(value).value).toStrictEqual(throughText(value));
   });
 
-  test('has no negative zero', () => {
+  test('has zero in place of negative zero', () => {
     expect(Object.is(copyJson(-0).value, 0)).toBe(true);
   });
 
@@ -50,7 +50,7 @@ describe('a value that is copied within a process', () => {
     expect(copy['admin']).toBeUndefined();
   });
 
-  test('is refused where JSON refuses it', () => {
+  test('is refused for a value that JSON.stringify refuses', () => {
     expect(() => copyJson({ count: 1n })).toThrow(TypeError);
   });
 
@@ -63,8 +63,8 @@ describe('a value that is copied within a process', () => {
   });
 });
 
-describe('the size of a copied value', () => {
-  test('is compared with a limit as the bytes of its text are', () => {
+describe('isLargerThan', () => {
+  test('agrees with the bytes of the JSON text', () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.integer({ min: -3, max: 3 }), (value, difference) => {
         const bytes = Buffer.byteLength(JSON.stringify(value));

@@ -3,7 +3,7 @@ const { isRawJSON: isRawJson } = JSON as unknown as {
   isRawJSON(this: void, value: unknown): boolean;
 };
 
-/** An escape such as `\\u0000` takes six bytes for one character; nothing takes more. */
+/** An escape such as `\\u0000` takes six bytes for one character. No character takes more bytes. */
 const bytesPerCharacterMax = 6;
 /** The size of the longest number, such as `-1.2345678901234567e-300`, in units of six bytes. */
 const numberSize = 4;
@@ -23,7 +23,7 @@ export function isLargerThan(bytesMax: number, { value, size }: JsonCopy): boole
 
 /**
  * Copies a value as if it had travelled as JSON: members that are undefined are left out, and the
- * copy shares nothing with the original. This costs a fraction of writing and reading the text.
+ * copy shares nothing with the original. This is much faster than writing and parsing JSON text.
  *
  * @throws TypeError where JSON.stringify throws it
  */
@@ -80,7 +80,10 @@ function copyObject(source: object, counter: { size: number }): object {
   return copy;
 }
 
-/** Copies what is no plain data, such as a date or a number with its digits, by writing its text. */
+/**
+ * Copies a value that is not plain data, such as a date or a number with exact digits, by writing
+ * and parsing its JSON text.
+ */
 function copyAsText(value: unknown, counter: { size: number }): unknown {
   const text = JSON.stringify(value) as string | undefined;
   if (text === undefined) return undefined;

@@ -57,7 +57,7 @@ describe('the limit of requests that a component handles at once', () => {
     },
   );
 
-  test('reads no principal from requests while a component handles few of them', () => {
+  test('reads no principal from requests while a component handles few requests', () => {
     const inFlightLimit = createInFlightLimit(256);
     let readCount = 0;
     const countingMessage = {

@@ -19,11 +19,14 @@ afterAll(() => environment[Symbol.asyncDispose]());
 
 const logger = pino({ level: 'silent' });
 const { ping, getMe } = auth.endpoints;
-/** Both are endpoints for the gateway alone, and answers of `getMe` are not checked on the way. */
+/**
+ * Only the gateway may call the two endpoints. Answers of `getMe` are not checked against its
+ * schema.
+ */
 const contract = defineContract('auth', { ping, getMe: { ...getMe, hot: true } });
 type Answer = (request: { principal: string }) => Promise<unknown>;
 
-/** No handler here reads it. */
+/** The handlers in this file do not read the principal. */
 const anyPrincipal = 'p'.repeat(40);
 const transports = ['bus', 'local transport'] as const;
 
@@ -31,7 +34,7 @@ interface Link {
   connect(component: Component): Promise<Bus>;
 }
 
-/** Connects components that are in one process, and reach each other in the way of that name. */
+/** Connects two components of one process that reach each other by the named transport. */
 function openLink(name: (typeof transports)[number]): Link {
   const transport = createLocalTransport();
   return {
@@ -60,7 +63,7 @@ async function connectGateway(link: Link) {
 describe.for(transports)('a request over the %s', (name) => {
   const link = openLink(name);
 
-  test('is answered with what its answer would be as JSON', async () => {
+  test('gets an answer that equals the answer of the handler written and parsed as JSON', async () => {
     const kept = { list: [1, undefined], absent: undefined, at: new Date(0) };
     await using _auth = await serveAuth(await link.connect('auth'), async () => kept);
     const { ask } = await connectGateway(link);
@@ -91,7 +94,7 @@ describe.for(transports)('a request over the %s', (name) => {
     }
   });
 
-  test('that does not match the contract never reaches the handler', async () => {
+  test('never reaches the handler when it does not match the contract', async () => {
     let askedCount = 0;
     await using _auth = await serveAuth(await link.connect('auth'), async () => {
       askedCount += 1;
@@ -105,7 +108,7 @@ describe.for(transports)('a request over the %s', (name) => {
     expect(askedCount).toBe(0);
   });
 
-  test('from a component that the contract does not name is refused', async () => {
+  test('is refused when the contract does not name the calling component', async () => {
     const narrower = defineContract('auth', { getMe: { ...getMe, callers: ['audit'] } });
     const bus = await link.connect('auth');
     const handlers = { getMe: async () => ({}) };
@@ -114,7 +117,7 @@ describe.for(transports)('a request over the %s', (name) => {
     await expect(ask()).rejects.toMatchObject({ code: 'forbidden' });
   });
 
-  test('fails with the error of the handler, without what is for its log alone', async () => {
+  test('fails with the error of the handler, without the cause, which is only for the log', async () => {
     await using _auth = await serveAuth(await link.connect('auth'), async () => {
       const cause = new Error('CANARY-cause');
       throw new AppError('not_found', 'There is none.', { details: { hint: ['x'] }, cause });
@@ -137,7 +140,7 @@ describe.for(transports)('a request over the %s', (name) => {
     expect(JSON.stringify(error) + String(error)).not.toContain('CANARY');
   });
 
-  test('without an answer ends at its deadline, as one that may have arrived', async () => {
+  test('fails at its deadline when no answer comes, and counts as possibly received', async () => {
     const hanging = Promise.withResolvers<unknown>();
     await using _auth = await serveAuth(await link.connect('auth'), () => hanging.promise);
     const { ask } = await connectGateway(link);
@@ -148,7 +151,7 @@ describe.for(transports)('a request over the %s', (name) => {
     hanging.resolve({});
   });
 
-  test('is refused while its component has as many in hand as it takes', async () => {
+  test('is refused while the component already handles as many requests as it may', async () => {
     const hanging = Promise.withResolvers<unknown>();
     const bus = await link.connect('auth');
     await using _auth = await serveAuth(bus, () => hanging.promise, { inFlightMax: 8 });
@@ -163,13 +166,13 @@ describe.for(transports)('a request over the %s', (name) => {
     await expect(ask()).resolves.toEqual({});
   });
 
-  test('that is larger than the bus carries is refused as too large', async () => {
+  test('is refused as too large when it exceeds the limit of the bus', async () => {
     await using _auth = await serveAuth(await link.connect('auth'), async () => ({}));
     const { ask } = await connectGateway(link);
     await expect(ask('\u0001'.repeat(700_000))).rejects.toMatchObject({ code: 'too_large' });
   });
 
-  test('whose answer is larger than the bus carries is refused as too large', async () => {
+  test('is refused as too large when its answer exceeds the limit of the bus', async () => {
     const answer = { text: '\u0001'.repeat(700_000) };
     await using _auth = await serveAuth(await link.connect('auth'), async () => answer);
     const { ask } = await connectGateway(link);
@@ -178,10 +181,10 @@ describe.for(transports)('a request over the %s', (name) => {
 
   test('is answered before its component has stopped', async () => {
     const entered = Promise.withResolvers<void>();
-    const going = Promise.withResolvers<void>();
+    const handlerMayEnd = Promise.withResolvers<void>();
     const auth = await serveAuth(await link.connect('auth'), async () => {
       entered.resolve();
-      await going.promise;
+      await handlerMayEnd.promise;
       return { is: 'done' };
     });
     const { ask } = await connectGateway(link);
@@ -191,14 +194,14 @@ describe.for(transports)('a request over the %s', (name) => {
     const stopping = auth[Symbol.asyncDispose]().then(() => (hasStopped = true));
     await new Promise((resolve) => setTimeout(resolve, 50));
     expect(hasStopped).toBe(false);
-    going.resolve();
+    handlerMayEnd.resolve();
     await expect(answer).resolves.toEqual({ is: 'done' });
     await stopping;
   });
 });
 
 describe('a component of the same process', () => {
-  test('is asked without a message to NATS', async () => {
+  test('gets requests without a message to NATS', async () => {
     const link = openLink('local transport');
     await using _auth = await serveAuth(await link.connect('auth'), async () => ({}));
     const { ask, bus } = await connectGateway(link);
@@ -207,20 +210,20 @@ describe('a component of the same process', () => {
     expect(bus.nats.stats().outMsgs).toBe(sentBefore);
   });
 
-  test('that takes no requests leaves them to another replica', async () => {
+  test('leaves requests to another replica while it takes none', async () => {
     const link = openLink('local transport');
     const bus = await link.connect('auth');
-    const own = await serveAuth(bus, async () => ({ is: 'own' }));
+    const ownReplica = await serveAuth(bus, async () => ({ is: 'own' }));
     await using _other = await serveAuth(await environment.connect('auth'), async () => ({
       is: 'other',
     }));
     const { ask } = await connectGateway(link);
     expect(await ask()).toEqual({ is: 'own' });
-    await own[Symbol.asyncDispose]();
+    await ownReplica[Symbol.asyncDispose]();
     expect(await ask()).toEqual({ is: 'other' });
   });
 
-  test('that has lost its database leaves what may be repeated to another replica', async () => {
+  test('leaves repeatable requests to another replica when it has lost its database', async () => {
     const link = openLink('local transport');
     const lost = Object.assign(new Error('connection lost'), { code: 'ECONNREFUSED' });
     await using _own = await serveAuth(await link.connect('auth'), async () => {

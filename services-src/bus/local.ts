@@ -56,7 +56,7 @@ export function createLocalTransport(): LocalTransport {
   };
 }
 
-/** Answers requests of the same process by the handlers that also serve the bus. */
+/** Answers requests from the same process with the handlers that also serve the bus. */
 export function createLocalResponder(
   contract: Contract,
   endpoints: ReadonlyMap<string, ServedEndpoint>,
@@ -92,7 +92,10 @@ export function createLocalResponder(
   };
 }
 
-/** The error as its caller gets it: without the cause, which is for the log of its component alone. */
+/**
+ * The error as its caller gets it. The cause is left out, because it is only for the component's
+ * own log.
+ */
 function copyError({ code, message, details }: AppError): AppError {
   return new AppError(code, message, { details: copyJson(details).value as AppError['details'] });
 }

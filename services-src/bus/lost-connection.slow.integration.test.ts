@@ -21,7 +21,10 @@ const logger = pino({ level: 'silent' });
 const keys = { keys: [] };
 const neverSettles = new Promise<never>(() => undefined);
 
-/** A NATS server that can be killed and started again, with a replica of auth and a client of it. */
+/**
+ * A NATS server that can be killed and restarted. A replica of auth and a client that sends
+ * requests to auth are connected to the server.
+ */
 async function connectPair() {
   await using startup = new AsyncDisposableStack();
   const dataDir = await mkdtemp(join(tmpdir(), 'aag-lost-connection-'));
@@ -54,7 +57,7 @@ async function connectPair() {
   return {
     gateway,
     arrived: arrivedRequests,
-    /** From now on requests get answers; those that arrived before never do. */
+    /** From now on requests are answered. Requests that arrived before stay unanswered. */
     answer: () => void (areAnswered = true),
     /** Returns once the client knows that the connection is lost. */
     async kill() {

@@ -34,7 +34,7 @@ const singleAccountConfig = `accounts { gateway { jetstream: enabled, users: [${
   .map((user) => `{ user: ${user}, password: "${password}" }`)
   .join(', ')}] } }`;
 
-test('an installation that moves from one NATS account to an account per component keeps its events and the positions of its readers', async () => {
+test('events and the positions of their readers survive the move from one NATS account to an account per component', async () => {
   const dataDir = await mkdtemp(join(tmpdir(), 'aag-accounts-'));
   await using cleanup = new AsyncDisposableStack();
   cleanup.defer(() => rm(dataDir, { recursive: true, force: true }));

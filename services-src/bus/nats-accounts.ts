@@ -123,7 +123,7 @@ function listStoreCrossings(): Crossing[] {
       const user = readerOf(owner);
       return [
         makeServiceCrossing(owner, `$JS.API.CONSUMER.INFO.${consumer}`, { user }),
-        // The gateway reports a consumer that its owner cannot report, because the owner is absent.
+        // The gateway reports on a consumer whose owner is absent, because the owner cannot.
         makeServiceCrossing('gateway', `$JS.API.CONSUMER.INFO.${consumer}`),
         makeServiceCrossing(owner, `$JS.API.CONSUMER.MSG.NEXT.${consumer}`, {
           user,

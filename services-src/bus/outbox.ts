@@ -10,7 +10,7 @@ interface Message {
 
 export interface Outbox {
   send(message: Message): void;
-  /** Publishes the waiting messages at once; called before the connection drains. */
+  /** Publishes the waiting messages at once. Called before the connection drains. */
   flush(): void;
 }
 

@@ -12,7 +12,8 @@ export const repeatAfterMs = 1_000;
  */
 const repetitionsPerRequest = 0.1;
 /**
- * How much each second adds to the budget, so that a client with few requests may repeat one too.
+ * How much each second adds to the budget, so that a client that sends few requests may repeat one
+ * too.
  */
 const repetitionsPerSecond = 1;
 /**
@@ -69,9 +70,9 @@ interface RepeatableRequest {
 }
 
 /**
- * Sends a request, and a second time when no answer has come after a second. The first answer
- * counts. A second request that fails or is refused says nothing about the first one, so the client
- * then waits for the first one.
+ * Sends a request, and sends it again when no answer has come after a second. The first answer
+ * counts. When the second request fails or is refused, the first one may still succeed, so the
+ * client then waits for the answer to the first one.
  */
 export async function sendUpToTwice({
   timeoutMs,

@@ -83,7 +83,7 @@ test('a request without any responder ends as one that was never received', asyn
   });
 });
 
-test('a caller cannot pass for another component by sending headers', async () => {
+test('a caller cannot pretend to be another component by sending headers', async () => {
   await using auth = await serveAuth(await environment.connect('auth'));
   const { nats } = await environment.connect('policy');
   const headers = createHeaders();

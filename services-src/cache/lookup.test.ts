@@ -7,7 +7,7 @@ const ttlMs = 100;
 const max = 2;
 const keys = ['a', 'b', 'c'] as const;
 
-/** An answer that says when its lookup began. */
+/** An answer, with the time at which its lookup began. */
 interface Answer {
   readonly key: string;
   readonly began: number;
@@ -18,8 +18,8 @@ interface Lookup extends Answer {
   end(outcome: 'found' | 'missing' | 'failed'): void;
 }
 
-/** The cache under test, with a clock and lookups that the test drives. */
-function createWorld() {
+/** The cache under test. The test controls its clock and its lookups. */
+function createTestCache() {
   let now = 1;
   const underWay: Lookup[] = [];
   const drops = new Map<string, number>(keys.map((key) => [key, 0]));
@@ -46,7 +46,7 @@ function createWorld() {
     cache,
     underWay,
     now: () => now,
-    pass: (ms: number) => void (now += ms),
+    passTime: (ms: number) => void (now += ms),
     dropsOf: (key: string) => drops.get(key) ?? 0,
     drop: (key: string | undefined) => {
       for (const each of keys) {
@@ -85,10 +85,10 @@ describe('a lookup cache', () => {
   test('behaves as documented in every order of calls, answers, dropped keys and passing time', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 60, size: 'max' }), async (steps) => {
-        const { cache, underWay, ...world } = createWorld();
+        const { cache, underWay, ...world } = createTestCache();
         const waiting: Promise<void>[] = [];
         for (const each of steps) {
-          if (each.do === 'pass') world.pass(each.ms);
+          if (each.do === 'pass') world.passTime(each.ms);
           else if (each.do === 'drop') world.drop(each.key);
           else if (each.do === 'drop all') world.drop(undefined);
           else if (each.do === 'end') underWay[each.which % underWay.length]?.end(each.outcome);
@@ -134,7 +134,7 @@ describe('a lookup cache', () => {
   });
 
   test('makes one lookup for concurrent callers, and keeps the answer', async () => {
-    const { cache, underWay } = createWorld();
+    const { cache, underWay } = createTestCache();
     const pendingValue = [cache.get('a', 'a'), cache.get('a', 'a'), cache.get('a', 'a')];
     expect(underWay).toHaveLength(1);
     underWay[0]?.end('found');
@@ -145,20 +145,20 @@ describe('a lookup cache', () => {
   });
 
   test('counts the age of an answer from the beginning of its lookup', async () => {
-    const { cache, underWay, pass } = createWorld();
+    const { cache, underWay, passTime } = createTestCache();
     const pendingValue = cache.get('a', 'a');
-    pass(ttlMs);
+    passTime(ttlMs);
     underWay[0]?.end('found');
     await pendingValue;
-    pass(1);
+    passTime(1);
     void cache.get('a', 'a');
     expect(underWay).toHaveLength(1);
   });
 
   test('starts a new lookup when the running one takes longer than the ttl', async () => {
-    const { cache, underWay, pass } = createWorld();
+    const { cache, underWay, passTime } = createTestCache();
     const slow = cache.get('a', 'a');
-    pass(ttlMs + 1);
+    passTime(ttlMs + 1);
     const laterValue = cache.get('a', 'a');
     expect(underWay).toHaveLength(2);
     underWay[1]?.end('found');
@@ -169,8 +169,8 @@ describe('a lookup cache', () => {
     expect(await cache.get('a', 'a')).toBe(newer);
   });
 
-  test('still answers the callers that waited when their key was dropped, and does not keep that answer', async () => {
-    const { cache, underWay, drop } = createWorld();
+  test('answers the callers that already waited when their key was dropped, and does not keep that answer', async () => {
+    const { cache, underWay, drop } = createTestCache();
     const before = cache.get('a', 'a');
     drop('a');
     const answerAfterDrop = cache.get('a', 'a');
@@ -186,7 +186,7 @@ describe('a lookup cache', () => {
   test.for(['missing', 'failed'] as const)(
     'does not keep the outcome of a lookup that ended as "%s"',
     async (outcome) => {
-      const { cache, underWay } = createWorld();
+      const { cache, underWay } = createTestCache();
       const pendingValue = [cache.get('a', 'a'), cache.get('a', 'a')].map((each) =>
         each.catch(() => 'failed'),
       );
@@ -200,7 +200,7 @@ describe('a lookup cache', () => {
   );
 
   test('drops only the keys that match', async () => {
-    const { cache, underWay, drop } = createWorld();
+    const { cache, underWay, drop } = createTestCache();
     const pendingValue = [cache.get('a', 'a'), cache.get('b', 'b')];
     while (underWay.length > 0) underWay[0]?.end('found');
     await Promise.all(pendingValue);

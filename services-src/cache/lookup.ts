@@ -21,9 +21,9 @@ export interface LookupCache<At, Value> {
    * `key`.
    */
   get(key: string, at: At): Promise<Value>;
-  /** Looks up even though an answer is kept, and keeps the new answer. */
+  /** Makes a lookup even if an answer is kept, and keeps the new answer. */
   refresh(key: string, at: At): Promise<Value>;
-  /** Returns a kept answer without looking up; the answer then counts as used. */
+  /** Returns a kept answer and makes no lookup. The answer then counts as used. */
   peek(key: string): NonNullable<Value> | undefined;
   /** Forgets the answers whose keys match, or all answers. */
   drop(matches?: (key: string) => boolean): void;

@@ -2,7 +2,7 @@ const modes = ['disable', 'require', 'verify-ca', 'verify-full'];
 /** The parameters of libpq that both Postgres drivers understand here. */
 const parameters = ['host', 'sslmode', 'sslrootcert', 'application_name', 'options'];
 
-/** What is wrong with the URL of a Postgres; undefined when it can be used. */
+/** What is wrong with the URL of a Postgres server; undefined when the URL can be used. */
 export function findDatabaseUrlProblem(text: string): string | undefined {
   if (!/^postgres(ql)?:\/\//.test(text)) return 'must be a postgres:// URL';
   const [authority = ''] = text.slice(text.indexOf('//') + 2).split(/[/?#]/, 1);

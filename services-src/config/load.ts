@@ -20,7 +20,7 @@ export class ConfigError extends Error {
 export interface ConfigSpec<N extends SettingName> {
   readonly component: Component | 'provision' | 'start';
   readonly names: readonly N[];
-  /** Throws a `ConfigError` for values that are well-formed and cannot be used. */
+  /** Throws a `ConfigError` for values that have the right form but cannot be used. */
   readonly check?: ((config: Config<N>) => void) | undefined;
 }
 
@@ -153,7 +153,7 @@ const knownNames = new Set<string>(
   }),
 );
 const settingNames = Object.keys(settings);
-/** First words of setting names that variables of other programs begin with as well. */
+/** First words of setting names with which variables of other programs may begin too. */
 const sharedFirstWords = new Set([
   'BASE',
   'DATA',
@@ -165,8 +165,8 @@ const sharedFirstWords = new Set([
   'REQUESTS',
 ]);
 /**
- * First words that only settings of the gateway begin with: a variable that begins with one of them
- * is probably meant as a setting.
+ * First words with which only settings of the gateway begin. A variable with such a first word is
+ * probably meant as a setting.
  */
 const ownFirstWords = new Set(
   settingNames.flatMap((name) => {
@@ -176,12 +176,16 @@ const ownFirstWords = new Set(
 );
 /** Variables of other programs that resemble settings. */
 const foreignVariables = new Set(['HOSTNAME', 'HOSTTYPE', 'NATS', 'POST', 'PORTS', 'HOSTS']);
-/** At most as many names as the environments of this process have. */
+/**
+ * The results of `findNearestName`: at most one for each variable name in the environments of this
+ * process.
+ */
 const nearestNames = new Map<string, { name: string; distance: number }>();
 
 /**
- * The setting whose name is nearest. `npm start` reads the same environment for each component, and
- * comparing every variable with every setting takes half a second in all.
+ * The setting whose name is nearest. Results are kept, because `npm start` reads the same
+ * environment for each component, and comparing every variable with every setting takes half a
+ * second in all.
  */
 function findNearestName(name: string): { name: string; distance: number } {
   let nearest = nearestNames.get(name);
@@ -202,8 +206,8 @@ function unknownNames(environment: Environment): string[] {
 }
 
 /**
- * Whether a variable begins with the same two words as a longer setting of the gateway alone, or as
- * the names of a family do.
+ * Whether the name begins with the same two words as a longer setting, and only settings of the
+ * gateway begin with its first word. Also true for a name that begins like a family of settings.
  */
 function hasBeginningOfSetting(name: string): boolean {
   if (/^OAUTH_[A-Z0-9_]+_CLIENT_/.test(name)) return true;
@@ -216,7 +220,7 @@ function isOwnWord(name: string): boolean {
   return ownFirstWords.has(name.split('_', 1)[0] ?? '');
 }
 
-/** Whether a variable is so near to a setting that it is probably meant as that setting. */
+/** Whether a name is so similar to that of a setting that it is probably meant as that setting. */
 function isMisspelt(name: string): boolean {
   const { distance: nearestDistance } = findNearestName(name);
   const distanceMax = isOwnWord(name) ? Math.max(2, Math.floor(name.length / 4)) : 2;

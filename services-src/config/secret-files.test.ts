@@ -11,14 +11,14 @@ const path = join(tmpdir(), `secret-file-${process.pid}`);
 afterAll(() => rm(path));
 const key = 'CANARY-'.padEnd(43, 'k');
 
-test('a secret is the content of the file that its variable names, without the line end', async () => {
+test('a secret is read from the file that the variable names, without the line end', async () => {
   await writeFile(path, 'postgres://auth:CANARY-password@db/gateway\n');
   const given = { SIGN_IN_KEY: key, AUTH_DATABASE_URL_FILE: path };
 
   expect(loadConfig(config, given).DATABASE_URL).toBe('postgres://auth:CANARY-password@db/gateway');
 });
 
-test('an empty file is as good as no setting, and stops the start where the setting is needed', async () => {
+test('an empty file counts as no value, and prevents the start of a component that needs the setting', async () => {
   await writeFile(path, '\n');
   const given = { SIGN_IN_KEY: key, DATABASE_URL: 'postgres://db' };
 

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 
-/** What SERVERS_CA_FILE says where something fails that it could repair. */
+/** Errors of TLS that mean that the authority of the certificate is not trusted. */
 const untrustedCodes = new Set([
   'DEPTH_ZERO_SELF_SIGNED_CERT',
   'SELF_SIGNED_CERT_IN_CHAIN',
@@ -25,14 +25,14 @@ export function describeTlsFailure(error: unknown, setting: string): string | un
     return `Its certificate is for another name: write a name of the certificate into ${setting}.`;
   if (code === 'CERT_HAS_EXPIRED' || code === 'CERT_NOT_YET_VALID')
     return 'Renew its certificate, or correct the clock.';
-  // Of both Postgres drivers, and of NATS.
+  // Both Postgres drivers and the NATS client use these words.
   if (/does not support (SSL connections|'tls')/.test(error.message)) {
     return `Turn TLS on at the server. ${setting} or SERVERS_CA_FILE asks for it.`;
   }
   return error.cause === undefined ? undefined : describeTlsFailure(error.cause, setting);
 }
 
-/** Whether nothing that is sent to the host leaves this machine. */
+/** Whether data for the host never leaves this machine. */
 export function isLoopbackHost(host: string): boolean {
   const address = host.replace(/^\[(.*)\]$/, '$1');
   if (isIP(address) === 4) return address.startsWith('127.');

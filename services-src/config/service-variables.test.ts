@@ -29,9 +29,9 @@ const requiredSettings = {
   ...Object.fromEntries(keyNames.map((name) => [name, 'x'.repeat(43)])),
 };
 
-describe('in a Kubernetes namespace with a Service called', () => {
+describe('the variables that Kubernetes sets for a Service', () => {
   test.for(serviceNames.flatMap((name) => addresses.map((address) => [name, address] as const)))(
-    '%s, at the address %s, every setting has the value that it would have without the Service',
+    'change no setting when the Service is %s and its address is %s',
     ([name, address]) => {
       const config = loadConfig(allSettingsSpec, {
         ...requiredSettings,
@@ -45,7 +45,7 @@ describe('in a Kubernetes namespace with a Service called', () => {
   test.for<[service: string, setting: string]>([
     ['health', 'HEALTH_PORT'],
     ['oauth', 'OAUTH_PORT'],
-  ])('%s, a pod can still set %s', ([service, setting]) => {
+  ])('of the Service %s do not prevent the pod from setting %s', ([service, setting]) => {
     // The kubelet does not change a variable that the pod itself sets.
     const givenEnvironment = {
       ...requiredSettings,
@@ -72,7 +72,7 @@ test('only HEALTH_PORT, OAUTH_PORT and the client ids of provider apps have name
   expect(canBeServiceVariable('OAUTH_GITHUB_CLIENT_ID')).toBe(false);
 });
 
-describe('a misspelt setting is reported although Kubernetes may give its name to a variable of a Service:', () => {
+describe('a misspelt setting that resembles a variable of a Service', () => {
   test.for<[name: string, value: string]>([
     ['AUTH_PORT', 'abc'],
     ['AUTH_PORT', '8081'],
@@ -80,7 +80,7 @@ describe('a misspelt setting is reported although Kubernetes may give its name t
     ['AUTH_PORT', 'tcp://auth:80'],
     ['AUTH_PORT', 'tcp://10.0.0.1:99999'],
     ['AUTH_PORT', 'tcp://10.0.0.1:80/x'],
-  ])('%s=%s', ([name, value]) => {
+  ])('is refused: %s=%s', ([name, value]) => {
     expect(() => loadConfig(allSettingsSpec, { ...requiredSettings, [name]: value })).toThrow(
       `${name} is not a setting of the gateway.`,
     );
@@ -96,13 +96,16 @@ describe('a misspelt setting is reported although Kubernetes may give its name t
     ['EXECUTOR_PORT_9104_TCP_PROTO', 'udp'],
     ['EXECUTOR_PORT_9104_TCP_ADDR', 'executor'],
     ['EXECUTOR_PORT_MAX', '9'],
-  ])('%s=%s, with a warning', ([name, value]) => {
+  ])('causes a warning: %s=%s', ([name, value]) => {
     expect(listStrayVariables({ [name]: value })).toEqual([name]);
   });
 
-  test.for(['HEALTH_PORT', 'OAUTH_PORT'])('%s=tcp://health:80', (name) => {
-    expect(() =>
-      loadConfig(allSettingsSpec, { ...requiredSettings, [name]: 'tcp://health:80' }),
-    ).toThrow(`${name} must be a whole number`);
-  });
+  test.for(['HEALTH_PORT', 'OAUTH_PORT'])(
+    'is refused as a value of the setting: %s=tcp://health:80',
+    (name) => {
+      expect(() =>
+        loadConfig(allSettingsSpec, { ...requiredSettings, [name]: 'tcp://health:80' }),
+      ).toThrow(`${name} must be a whole number`);
+    },
+  );
 });

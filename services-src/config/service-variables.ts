@@ -21,7 +21,7 @@ interface VariableShape {
   readonly acceptsValue: (value: string, nameParts: Readonly<Record<string, string>>) => boolean;
 }
 
-/** A Service's name is a DNS label, in capitals and with `_` for `-`. */
+/** A Service's name is a DNS label; here it is in capitals, with `_` in place of `-`. */
 const serviceNamePattern = '^[A-Z0-9][A-Z0-9_]*';
 const onePortPattern = `${serviceNamePattern}_PORT_(?<port>\\d{1,5})_(?<protocol>TCP|UDP|SCTP)`;
 

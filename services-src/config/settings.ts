@@ -20,7 +20,7 @@ export interface Setting {
   /** The setting may be given per component, as `<COMPONENT>_<NAME>`. */
   readonly perComponent?: true;
   /**
-   * The setting stands for all variables whose names match; its schema gets an object with their
+   * The setting consists of all variables whose names match. Its schema gets an object with their
    * values by name.
    */
   readonly family?: RegExp;
@@ -188,7 +188,7 @@ export const settings = {
     schema: ed25519Key,
     doc: 'Verifies decisions in policy and approvals: the public half of DECISION_KEY, base64url of 32 bytes.',
     example: '(made from DECISION_KEY)',
-    // It is public, and may be given as a file because all other keys are.
+    // This key is public. It may be given as a file, as all other keys may.
     secret: true,
   },
   GAP_KEY_POLICY: createSigningKeySetting('Signs and verifies gaps in policy; policy only.'),

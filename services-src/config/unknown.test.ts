@@ -55,7 +55,7 @@ describe('an environment variable that is not a setting', () => {
     'OAUTH_LISTEN_PORT',
     'TEMPLATES_PATH',
     'SIGN_KEY',
-  ])('has no effect but a warning when it only begins like a setting: %s', (name) => {
+  ])('only causes a warning when it begins like a setting: %s', (name) => {
     expect(load(name)).not.toThrow();
     expect(listStrayVariables({ [name]: '1', WEBHOOK_KEY: 'x' })).toEqual([name]);
   });
