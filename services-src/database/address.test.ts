@@ -16,21 +16,24 @@ describe('SERVERS_CA_FILE', () => {
     ['postgres://127.0.0.1/gateway', null, null],
     ['postgres://[::1]/gateway', null, null],
     ['postgres://localhost/gateway?host=%2Frun%2Fpostgres', null, null],
-  ] as const)('makes of %s sslmode %s with the authority %s', ([given, mode, file]) => {
-    const url = new URL(databaseUrlOf({ DATABASE_URL: given, SERVERS_CA_FILE: ca }));
+  ] as const)(
+    'gives the URL %s the sslmode %s and the authority file %s',
+    ([given, mode, file]) => {
+      const url = new URL(databaseUrlOf({ DATABASE_URL: given, SERVERS_CA_FILE: ca }));
 
-    expect([url.searchParams.get('sslmode'), url.searchParams.get('sslrootcert')]).toEqual([
-      mode,
-      file,
-    ]);
-  });
+      expect([url.searchParams.get('sslmode'), url.searchParams.get('sslrootcert')]).toEqual([
+        mode,
+        file,
+      ]);
+    },
+  );
 
   test('changes nothing when it is not set', () => {
     expect(databaseUrlOf({ DATABASE_URL: 'postgres://db/gateway' })).toBe('postgres://db/gateway');
   });
 });
 
-test('a Postgres is reached without TLS only where the URL does not ask for it', () => {
+test('the URL of Postgres decides whether TLS is used', () => {
   expect(parseDatabaseUrl('postgres://db/gateway').ssl).toBe(false);
   expect(parseDatabaseUrl('postgres://db/gateway?sslmode=disable').ssl).toBe(false);
   expect(parseDatabaseUrl('postgres://db/gateway?sslmode=require')).toEqual({
@@ -39,7 +42,7 @@ test('a Postgres is reached without TLS only where the URL does not ask for it',
   });
 });
 
-test('an authority whose file cannot be read is refused', () => {
+test('a certificate authority is refused when its file cannot be read', () => {
   expect(() => parseDatabaseUrl('postgres://db/x?sslmode=require&sslrootcert=/none.pem')).toThrow(
     new ConfigError('The sslrootcert of DATABASE_URL names a file that cannot be read: /none.pem'),
   );

@@ -6,8 +6,8 @@ import pg from 'pg';
 import { ConfigError, isLoopbackHost } from '../config/index.ts';
 
 /**
- * The URL of a component's Postgres with what SERVERS_CA_FILE adds to it: the authority, and TLS
- * for every host but this machine. Parameters that the URL has itself win.
+ * The URL of a component's Postgres. SERVERS_CA_FILE adds the certificate authority to it, and TLS
+ * for every host but this machine. Parameters that the URL already has take precedence.
  */
 export function databaseUrlOf({
   DATABASE_URL,
@@ -33,8 +33,9 @@ export interface DatabaseAddress {
 }
 
 /**
- * Reads how TLS is spoken to a Postgres. The certificate is always verified; `verify-ca` alone
- * accepts any name in it. Throws a `ConfigError` when the file of the authority cannot be read.
+ * Reads from the URL how to use TLS with Postgres. The certificate is always verified; only
+ * `verify-ca` accepts a certificate for another host name. Throws a `ConfigError` when the file of
+ * the certificate authority cannot be read.
  */
 export function parseDatabaseUrl(text: string): DatabaseAddress {
   const url = new URL(text);

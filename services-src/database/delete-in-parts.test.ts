@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 
 import { deleteInParts } from './delete-in-parts.ts';
 
-/** A table with this many old rows, which notes how many each part has deleted. */
+/** A table with this many old rows. It records how many rows each part has deleted. */
 function createTable(rows: number) {
   let rowsLeft = rows;
   const parts: number[] = [];

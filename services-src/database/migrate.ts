@@ -5,9 +5,9 @@ import type pg from 'pg';
 import { connectOwner } from './address.ts';
 
 /**
- * Brings one component's schema up to date with its `migrations/` folder: plain SQL, forward only,
- * all in one transaction, which is all that a pooler keeps together. Several processes may migrate
- * at once: they wait for the first.
+ * Brings one component's schema up to date with its `migrations/` folder: plain SQL, forward only.
+ * All migrations run in one transaction, because a pooler keeps only the statements of a
+ * transaction in one session. Several processes may migrate at once: they wait for the first.
  */
 export async function migrate({
   adminUrl,

@@ -26,7 +26,7 @@ describe('a component that starts', () => {
     ]);
   });
 
-  test('is refused behind a pooler with a role that lacks the settings of its sessions', async () => {
+  test('is refused behind a pooler when its role lacks the session settings', async () => {
     await expect(open({ DATABASE_CONNECTIONS_MAX: 2, pooler: 'on' })).rejects.toThrow(
       "alter role postgres in database postgres set search_path = 'auth'",
     );

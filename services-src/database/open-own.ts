@@ -7,7 +7,7 @@ import { openDatabase, PostgresError } from './open.ts';
 import type { Database, DatabaseOptions } from './open.ts';
 import { sessionSettingsOf, storeSettingsStatements } from './session.ts';
 
-/** The settings that say how a component reaches its database. */
+/** The settings that decide how a component connects to its database. */
 export const databaseSettings = [
   'DATABASE_URL',
   'DATABASE_CONNECTIONS_MAX',
@@ -16,13 +16,14 @@ export const databaseSettings = [
 ] as const;
 
 const firstAnswerMsMax = 5_000;
-/** SQLSTATE classes of a server that will take connections later. */
+/** SQLSTATE classes of failures that pass: the server will accept connections later. */
 const passingFailures = /^(53|57)/;
 
 /**
- * Opens the database of a component that starts. Throws what the server says when it refuses the
- * login, what is wrong with its TLS, and a `ConfigError` when its sessions would not work as they must. A server that does not
- * answer is no reason not to start: the component is not ready until it does.
+ * Opens the database of a component that starts. Throws the server's error when the server refuses
+ * the login, an error about TLS when TLS fails, and a `ConfigError` when sessions would not have
+ * the right settings. A server that does not answer does not prevent the start: the component is
+ * not ready until the server answers.
  */
 export async function openOwnDatabase(
   config: Config<(typeof databaseSettings)[number]>,
@@ -60,16 +61,19 @@ function connectionsOf(connectionsMax: number): number {
 }
 
 interface Session {
-  /** The connections that the server, and the database, have for others than superusers. */
+  /** The connections that the server and the database allow for users other than superusers. */
   readonly room: number;
-  /** Quoted for SQL where that is needed. */
+  /** The name as in SQL, quoted if necessary. */
   readonly role: string;
   readonly database: string;
   /** The values of `sessionSettingsOf` as text. */
   readonly settings: Readonly<Record<string, string>>;
 }
 
-/** What the server says of a session; undefined when it does not answer now. */
+/**
+ * Reads the settings of a session and the limits of the server; undefined when the server does not
+ * answer now.
+ */
 async function readSession({ probe }: Database, schema: string): Promise<Session | undefined> {
   const names = Object.keys(sessionSettingsOf(schema));
   try {

@@ -47,8 +47,8 @@ export interface DatabaseOptions {
    */
   readonly planEachTime?: boolean;
   /**
-   * The URL leads to a pooler, in which every transaction may have another session: no statement is
-   * prepared, and the role has the settings of the sessions (session.ts).
+   * The URL leads to a pooler, so every transaction may have another session. No statement is
+   * prepared then, and the settings of sessions are stored with the role (session.ts).
    */
   readonly isPooled?: boolean;
 }
@@ -109,7 +109,7 @@ export function openDatabase(given: DatabaseOptions): Database {
   });
 }
 
-/** What the driver gets for every connection. */
+/** The options of the driver for each connection. */
 function readDriverOptions({
   url,
   schema,

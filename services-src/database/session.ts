@@ -1,7 +1,7 @@
 /**
  * The settings of each session of a component: names are looked up in its schema; statements end
- * after ten seconds, so that a stuck lock becomes an error and not a hang. Times in milliseconds.
- * Through a pooler they cannot be sent with a connection, so `migrate` stores them with the role.
+ * after ten seconds, so that a stuck lock becomes an error and not a hang. Times in milliseconds. A
+ * connection through a pooler cannot carry them, so `migrate` stores them on the database role.
  */
 export function sessionSettingsOf(schema: string) {
   return {
@@ -11,13 +11,13 @@ export function sessionSettingsOf(schema: string) {
   } as const;
 }
 
-/** The statements that store the settings of a component's sessions with its role. */
+/** The SQL statements that store a component's session settings on its database role. */
 export function storeSettingsStatements({
   role,
   database,
   schema,
 }: {
-  /** The names as they stand in SQL, quoted where that is needed. */
+  /** The names as in SQL, quoted if necessary. */
   readonly role: string;
   readonly database: string;
   readonly schema: string;

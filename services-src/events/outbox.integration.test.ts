@@ -115,7 +115,8 @@ test('the reader of an event continues its trace, by the outbox as well as direc
   const sent = find('send AUDIT');
   expect(sent).toMatchObject({ kind: 4, traceId: find('call')?.traceId });
   expect(find('process AUDIT', sent?.traceId)?.parentSpanId).toBe(sent?.spanId);
-  // What is done with events handled together is in the trace of the first, to which the others link.
+  // Events that are handled together are handled in the trace of the first event. The spans of the
+  // other events link to it.
   const handledSpans = spans.filter(({ name }) => name === 'process AUDIT');
   const transactions = spans.filter(({ name }) => name === 'policy transaction');
   const places = new Set(transactions.map(({ parentSpanId }) => parentSpanId));
@@ -137,7 +138,7 @@ test('the log says once that an event has waited to be published for a minute, a
   });
   const rowIsHeld = Promise.withResolvers<void>();
   const release = Promise.withResolvers<void>();
-  // A relay passes by a row that another transaction holds.
+  // A relay skips a row that another transaction has locked.
   const holding = db.transaction(async (tx) => {
     const { id } = await db.transaction((other) =>
       appendEvent(other, {

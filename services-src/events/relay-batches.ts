@@ -36,8 +36,9 @@ export function createRelayBatches({ db, publish, logger }: Options): {
   recordBatch: PublishBatch;
   announceBatch: PublishBatch;
   /**
-   * Whether AUDIT refused a record because it is full or missing, and has taken none since. An
-   * attempt that got no answer does not end it: nobody knows then whether AUDIT has room.
+   * Whether AUDIT refused a record because it is full or missing, and has accepted none since. An
+   * attempt without an answer does not change this, because nobody knows then whether AUDIT has
+   * room.
    */
   isAuditBlocked: () => boolean;
 } {

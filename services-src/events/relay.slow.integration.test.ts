@@ -175,7 +175,7 @@ describe('the relay of an outbox', { timeout: 120_000 }, () => {
     await batches.recordBatch();
     expect(batches.isAuditBlocked()).toBe(true);
 
-    // An event without a record asks AUDIT nothing.
+    // Publishing an event without a record sends nothing to AUDIT.
     isSilent = false;
     const rows = await db`update outbox set body = jsonb_set(body::jsonb, '{audit}', 'null')::text
                            where id = (select min(id::text)::uuid from outbox) returning id`;

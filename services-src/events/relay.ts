@@ -37,7 +37,7 @@ export interface Relay extends AsyncDisposable {
  */
 const pollEveryMs = 1_000;
 const lingerMs = 100;
-/** The age of the oldest waiting row from which the log says that events wait. */
+/** When the oldest waiting row has at least this age, the log says that events wait. */
 const waitingSecondsMax = 60;
 
 /**
@@ -121,7 +121,9 @@ export function startRelay({
   };
 }
 
-/** Logs once that rows have waited for long, and once that none has any more. */
+/**
+ * Logs once that rows have waited for a long time, and once that no row waits that long any more.
+ */
 function logWaiting(logger: Logger, before: OutboxState, now: OutboxState): void {
   const isLong = ({ oldest_seconds: seconds }: OutboxState) => seconds >= waitingSecondsMax;
   if (isLong(before) === isLong(now)) return;

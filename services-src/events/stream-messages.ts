@@ -21,9 +21,12 @@ import type { OutboxRow } from './outbox.sql.ts';
 const timeoutMs = 5_000;
 
 export interface PublishedRows {
-  /** The rows that the stream has stored, and those of which it stores nothing. */
+  /** The rows that the stream has stored, and the rows that have no message for the stream. */
   readonly storedRows: readonly OutboxRow[];
-  /** Whether the stream has taken a message, which rows that have nothing for it do not show. */
+  /**
+   * Whether the stream has accepted a message. `storedRows` alone does not show this, because of
+   * the rows without a message for the stream.
+   */
   readonly hasTaken: boolean;
   readonly failure: Error | undefined;
 }
