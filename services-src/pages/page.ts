@@ -7,7 +7,7 @@ export interface Page {
   readonly title: string;
   /** HTML. */
   readonly content: string;
-  /** Whether it is a text to read, with tables and code, and so gets more width than a form. */
+  /** Whether the page is a text to read, with tables and code, and so is wider than a form. */
   readonly isDocument?: boolean;
 }
 
@@ -89,7 +89,7 @@ const style = `
 const styleHash = createHash('sha256').update(style).digest('base64');
 
 interface AnswerOptions {
-  /** The cookies of the request, of which one names the theme that the person chose. */
+  /** The cookies of the request. One of them contains the theme that the person chose. */
   readonly cookies: string | undefined;
   /**
    * Further servers to which the page's form may lead, because browsers apply form-action to

@@ -7,7 +7,7 @@ import { ConfigError } from '#config';
 import { lastingPort } from '../embedded/index.ts';
 import { serveHealth } from './health.ts';
 
-test('/metrics has the metrics where they are given to Prometheus, and is unknown elsewhere', async () => {
+test('/metrics has the metrics when they are exported to Prometheus, and is not found otherwise', async () => {
   const failingChecks = () => [];
   const port = await lastingPort();
   const renderMetrics = async () => 'aag_calls_total 1\n';

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { currentRequestId, runWithRequestId } from '../telemetry/request-id.ts';
 import { repeat } from './repeat.ts';
 
-test('a task that a request wakes is logged under no request', async () => {
+test('a task does not run under the id of the request that wakes it', async () => {
   const runs: (string | undefined)[] = [];
   await using loop = repeat(3_600_000, async () => void runs.push(currentRequestId()));
 

@@ -1,9 +1,9 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 
 /**
- * Runs `task` repeatedly, each time `everyMs` after the last run ended. Disposing waits for the
- * current run. `task` must handle its own errors. It runs outside of the request or trace that wakes
- * it, because it works for all of them.
+ * Runs `task` repeatedly, each time `everyMs` after the previous run ended. Disposing waits for the
+ * current run. `task` must handle its own errors. It runs outside of the request or trace that
+ * wakes it, because it works for all of them.
  */
 export function repeat(everyMs: number, task: () => Promise<void>): Repeating {
   const runInOwnContext = AsyncLocalStorage.snapshot();

@@ -8,7 +8,7 @@ interface StopOptions {
    * ready.
    */
   readonly pauseMs: number;
-  /** Ends long answers such as streams of events; called after the pause. */
+  /** Ends long answers, such as streams of events. Called after the pause of `pauseMs`. */
   readonly endStreams?: () => void;
 }
 

@@ -17,7 +17,7 @@ test('the check of the stream AUDIT passes again after it was full only when a f
   for (let count = 0; count < 8; count += 1) await store.publish('aud.executor.x', message);
   const { state } = await streams.info('AUDIT');
   const check = createAuditStreamCheck(await environment.connect('gateway'));
-  const checkWithRoom = async (mebibytes: number) => {
+  const checkWithFreeSpace = async (mebibytes: number) => {
     await streams.update('AUDIT', { max_bytes: state.bytes + mebibytes * mebibyte });
     return check.run().then(
       () => 'room',
@@ -25,9 +25,9 @@ test('the check of the stream AUDIT passes again after it was full only when a f
     );
   };
 
-  expect(await checkWithRoom(1.5)).toBe('room');
-  expect(await checkWithRoom(0.5)).toBe('full');
-  expect(await checkWithRoom(1.5)).toBe('full');
-  expect(await checkWithRoom(3)).toBe('room');
-  expect(await checkWithRoom(1.5)).toBe('room');
+  expect(await checkWithFreeSpace(1.5)).toBe('room');
+  expect(await checkWithFreeSpace(0.5)).toBe('full');
+  expect(await checkWithFreeSpace(1.5)).toBe('full');
+  expect(await checkWithFreeSpace(3)).toBe('room');
+  expect(await checkWithFreeSpace(1.5)).toBe('room');
 });

@@ -15,8 +15,8 @@ const clockDifferenceMsMax = 1_000;
 /** A stream that has less room than this refuses records of calls. */
 const streamRoomBytesMin = 1_048_576;
 /**
- * The part of its size that a stream which was full must have free to count as having room again.
- * With less, it would be full again soon, because the outboxes fill it while it is read.
+ * After a stream was full, it counts as having room again only when this fraction of its size is
+ * free. With less, it would be full again soon, because the outboxes fill it while it is read.
  */
 const roomAgainFraction = 0.2;
 

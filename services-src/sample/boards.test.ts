@@ -17,7 +17,7 @@ test('a board keeps its notes when another program sends more keys than the serv
   expect(boards.of('yet-another').list()).toEqual([]);
 });
 
-test('keys that only read take no room', () => {
+test('keys that only read notes take no room', () => {
   const boards = createBoards();
   for (let index = 0; index < 250; index += 1) boards.of(`made-up-${index}`).list();
   expect(boards.of('mine').pin(note)).toMatchObject({ id: 1 });

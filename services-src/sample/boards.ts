@@ -8,7 +8,7 @@ export interface Note {
   readonly edited_at?: string;
 }
 
-/** The notes of one key. */
+/** The notes of one bearer key. */
 export interface Notes {
   /** The notes, oldest first. */
   list(board?: string): Note[];
@@ -28,8 +28,8 @@ const notesMax = 200;
 const keysMax = 100;
 
 /**
- * Keeps the notes of the keys that pinned one first, until the process ends. Any program
- * that reaches the port can make up keys, and these must not push out the notes of others.
+ * Keeps the notes of the keys that were the first to pin a note, until the process ends. Any
+ * program that reaches the port can make up keys, and these must not displace the notes of others.
  */
 export function createBoards(): Boards {
   const notesByKey = new Map<string, Notes>();

@@ -6,7 +6,7 @@ import { keepPort } from '../embedded/index.ts';
 import { startSample } from './server.ts';
 
 const documentUrl = new URL('sample.yaml', import.meta.url);
-/** The address that the file has in place of the one of the running board. */
+/** The placeholder in the template's file for the address of the running notice board. */
 const placeholderUrl = 'http://127.0.0.1:1';
 const loopbackHosts = ['127.0.0.1', '::1', 'localhost'];
 const sampleConfig = defineConfig('start', ['HOST', 'SAMPLE_SERVICE', 'EGRESS_ALLOW']);

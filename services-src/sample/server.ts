@@ -41,7 +41,7 @@ export async function startSample({ port }: { port: number }): Promise<RunningSa
   app.decorateRequest('notes');
   app.addHook('onRequest', async (request, reply) => {
     const { authorization = '', host } = request.headers;
-    // A page of another site could reach this port under a name of its own.
+    // A page of another site could reach this port under a host name of that site.
     if (host !== `127.0.0.1:${request.socket.localPort}`) {
       return reply.code(421).send({ message: 'This address is not the notice board.' });
     }

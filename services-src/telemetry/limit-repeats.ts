@@ -5,7 +5,7 @@ const windowMs = 60_000;
  */
 const kindsMax = 100;
 
-/** The methods that `limitRepeats` needs of a logger, and that the logger it returns has. */
+/** The methods of a logger that `limitRepeats` needs and returns. */
 interface PlainLogger {
   info(fields: object, message: string): void;
   warn(fields: object, message: string): void;

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 
 import { expect, test } from 'vitest';
 
-test('a line of the log has the id of the request that is served, and only an id', () => {
+test('a log line has the id of the request that is being served, and never another text in its place', () => {
   const id = '019a2b3c-0000-7000-8000-000000000001';
   const script = `
     import { createLogger, runWithRequestId } from '#telemetry';

@@ -57,7 +57,7 @@ describe('metrics', () => {
     expect(await telemetry.renderMetrics?.()).not.toContain('} 8\n');
   });
 
-  test('are off unless they are exported, and then nothing is read', async () => {
+  test('are off unless they are exported, and read no values while they are off', async () => {
     await using telemetry = await startTelemetry({
       serviceName: 'gateway-test',
       endpoint: undefined,

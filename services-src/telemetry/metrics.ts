@@ -79,7 +79,7 @@ export function count<Name extends NameOf<'counter'>>(name: Name, labels: Labels
   instruments?.recorders.get(name)?.(1, labels);
 }
 
-/** The time at which something begins whose duration is recorded; 0 while metrics are off. */
+/** The start time of something whose duration will be recorded; 0 while metrics are off. */
 export function startDuration(): number {
   return instruments === undefined ? 0 : performance.now();
 }
@@ -95,8 +95,8 @@ export function recordDuration<Name extends NameOf<'histogram'>>(
 }
 
 /**
- * Has `read` called each time that the metrics are collected, until the result is disposed. `read`
- * must be quick: it returns values that are at hand. A value that it no longer returns stays as it
+ * Calls `read` each time that the metrics are collected, until the result is disposed. `read` must
+ * be quick: it returns values that are already known. A value that it no longer returns stays as it
  * was.
  */
 export function observe<Name extends NameOf<'gauge' | 'total'>>(

@@ -4,7 +4,7 @@ import type { GaugeWithoutLabels } from './metrics.ts';
 
 const pollEveryMs = 5_000;
 
-/** How much waits, and for how long the oldest of it has waited. */
+/** How many items wait, and how long the oldest of them has waited. */
 export interface Backlog {
   readonly waiting: number;
   readonly oldestSeconds: number;

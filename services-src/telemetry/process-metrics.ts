@@ -13,7 +13,8 @@ export function observeProcess(): Disposable {
   stack.defer(() => void delays.disable());
   stack.use(
     observe('nodejs.eventloop.delay', () => {
-      // The histogram measures the time between two samples, of which the interval is no delay.
+      // The histogram measures the time between two samples. The sampling interval is no delay, so
+      // it is subtracted.
       const secondsAt = (quantile: number) =>
         Math.max(0, delays.percentile(quantile * 100) / nanosecondsPerSecond - samplingMs / 1_000);
       const observations = [0.5, 0.99, 1].map((quantile) => ({

@@ -1,7 +1,10 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 
 const requestIds = new AsyncLocalStorage<string>();
-/** Ids are UUIDs. Nothing else is taken from another component, because ids stand in the log. */
+/**
+ * Ids are UUIDs. Other texts from another component are not accepted, because ids are written to
+ * the log.
+ */
 const requestIdPattern = /^[0-9a-f-]{36}$/;
 
 /** Runs `work` for a request of a client, whose id is then in every line of the log. */

@@ -13,21 +13,23 @@ export interface TelemetryOptions {
   readonly resourceAttributes?: Readonly<Record<string, string>> | undefined;
   /** The address of an OTLP collector, for traces and, with `otlp`, for metrics. */
   readonly endpoint: string | undefined;
-  /** From 0 to 1: the fraction sampled of the calls that arrive without a sampling decision. */
+  /** Of the calls that arrive without a sampling decision, the fraction that is sampled: 0 to 1. */
   readonly sampleRatio: number;
-  /** To whom metrics are given. Without an endpoint, `otlp` has no effect. */
+  /** Where metrics are exported. Without an endpoint, `otlp` has no effect. */
   readonly metricsExporters: readonly ('otlp' | 'prometheus')[];
 }
 
 export interface Telemetry extends AsyncDisposable {
-  /** The metrics in Prometheus's text format; undefined when they are not given to Prometheus. */
+  /**
+   * The metrics in Prometheus's text format; undefined when they are not exported to Prometheus.
+   */
   readonly renderMetrics?: () => Promise<string>;
 }
 
 const exportEveryMs = 15_000;
 
 /**
- * Starts exporting traces and metrics. Where neither is wanted it does not even load the SDK.
+ * Starts exporting traces and metrics. When neither is wanted, it does not even load the SDK.
  *
  * The code starts spans explicitly where they matter: automatic HTTP instrumentation would reduce
  * the throughput of a trivial route by three quarters.

@@ -16,8 +16,8 @@ export function continueTrace(traceparent: unknown): Context {
 }
 
 /**
- * The `traceparent` of the active span, for what is done about it later. Undefined unless the span
- * is sampled, because otherwise nothing would be traced later either.
+ * The `traceparent` of the active span, for work that is done later because of it. Undefined unless
+ * the span is sampled, because otherwise nothing would be traced later either.
  */
 export function findTraceparent(): string | undefined {
   const flags = trace.getActiveSpan()?.spanContext().traceFlags ?? TraceFlags.NONE;
@@ -32,7 +32,7 @@ export function linksTo(...traceparents: readonly (string | null | undefined)[])
   const activeSpanId = trace.getActiveSpan()?.spanContext().spanId;
   return traceparents.flatMap((traceparent) => {
     const spanContext = trace.getSpanContext(continueTrace(traceparent));
-    const isOther = spanContext !== undefined && spanContext.spanId !== activeSpanId;
-    return isOther ? [{ context: spanContext }] : [];
+    const isOtherSpan = spanContext !== undefined && spanContext.spanId !== activeSpanId;
+    return isOtherSpan ? [{ context: spanContext }] : [];
   });
 }

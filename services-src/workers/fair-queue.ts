@@ -116,7 +116,10 @@ export class FairQueue<Job extends OwnedJob> {
   }
 }
 
-/** The owner, then the identity, which is named with its owner so that neither is taken for the other. */
+/**
+ * The owner, then the identity. The identity is named together with its owner, so that the two
+ * parties cannot be confused.
+ */
 function partiesOf({ owner, identity }: OwnedJob): unknown[] {
   return identity === undefined ? [owner] : [owner, `${String(owner)} identity ${identity}`];
 }
