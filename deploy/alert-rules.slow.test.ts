@@ -8,7 +8,7 @@ import { needs } from '../test/support/needs.ts';
 const promtool = needs('promtool');
 
 test.skipIf(!promtool.isAvailable)(
-  `Prometheus takes the configuration and its alert rules${promtool.note}`,
+  `Prometheus accepts the configuration and its alert rules${promtool.note}`,
   () => {
     const path = fileURLToPath(new URL('monitoring/prometheus.yml', import.meta.url));
     const report = execFileSync('promtool', ['check', 'config', path], { encoding: 'utf8' });

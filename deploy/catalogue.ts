@@ -27,7 +27,7 @@ export function renderCatalogue(): string {
     '|---|---|---|---|',
     ...templates.map(
       (template) =>
-        `| [${template.title}](#${anchorOf(template)}) \`${template.key}\` | ${template.category} | ${authOf(template)} | ${countsOf(template)} |`,
+        `| [${template.title}](#${anchorOf(template)}) \`${template.key}\` | ${template.category} | ${authOf(template)} | ${actionCountsOf(template)} |`,
     ),
     '',
     '## Accounts',
@@ -126,7 +126,7 @@ function codesOf(scopes: readonly string[]): string {
   return scopes.length === 0 ? '–' : scopes.map((scope) => `\`${scope}\``).join(' ');
 }
 
-function countsOf({ actions, runtime }: CompiledTemplate): string {
+function actionCountsOf({ actions, runtime }: CompiledTemplate): string {
   if (runtime === 'mcp') return 'listed when connected';
   const countActions = (risk: CompiledAction['risk']) =>
     Object.values(actions).filter((action) => action.risk === risk).length;

@@ -59,7 +59,7 @@ export function readComposeFile(): ComposeFile {
 
 /**
  * Fills in `${NAME}`, `${NAME:-default}`, `${NAME:+replacement}` and `$$` as docker compose does.
- * The default may hold one variable more.
+ * The default may contain one further variable.
  */
 export function interpolate(
   value: string,

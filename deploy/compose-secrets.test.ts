@@ -20,13 +20,13 @@ describe('the secrets of docker-compose.yml', () => {
     for (const [name, { file }] of Object.entries(secrets)) expect(file).toBe(`./secrets/${name}`);
   });
 
-  test('are taken from what the installation has', () => {
+  test('stay as they are when the installation already has them', () => {
     const secrets = make();
 
     expect(make({ ...secrets })).toEqual(secrets);
   });
 
-  test('are taken from an .env that was made before there were files', () => {
+  test('are taken from the .env file of an earlier version', () => {
     const key = randomBytes(32).toString('base64url');
     const secrets = make(
       parseEnvFile(
@@ -45,7 +45,7 @@ describe('the secrets of docker-compose.yml', () => {
     expect(secrets).not.toHaveProperty('PORT');
   });
 
-  test('give each component its own password, and the servers the same one', () => {
+  test('give each component its own password, which its server also has', () => {
     const secrets = make();
     const passwords = Object.entries(secrets)
       .filter(([name]) => name.endsWith('_URL'))
@@ -64,7 +64,7 @@ describe('the Secrets of Kubernetes', () => {
   const readSecrets = (text: string) =>
     parseAllDocuments(text, { version: '1.1' }).map((each) => each.toJS());
 
-  test('hold for each component only the keys that it reads, as compose has them', () => {
+  test('contain for each component only the keys that it reads, with the values of compose', () => {
     const secrets = make();
     const manifests = readSecrets(renderKubernetesSecrets(secrets, owners));
 
@@ -79,7 +79,7 @@ describe('the Secrets of Kubernetes', () => {
     }
   });
 
-  test('hold texts, whatever YAML would read in them', () => {
+  test('contain texts only, even if YAML would read a number or a boolean', () => {
     const secrets = { ...make(), EGRESS_CA: 'CANARY-a\nb', MASTER_KEY: '0123', CARD_KEY: 'off' };
     const manifests = readSecrets(renderKubernetesSecrets(secrets, owners));
 
@@ -92,7 +92,7 @@ describe('the Secrets of Kubernetes', () => {
     });
   });
 
-  test('lead to the servers that are named', () => {
+  test('contain URLs of the servers that the options name', () => {
     const secrets = makeComposeSecrets(components, () => randomBytes(32), {
       postgres: 'db.example.com:6432/actions',
       nats: 'nats.bus:4222',

@@ -4,7 +4,7 @@ import { ConfigError, keyNames } from '#config';
 import { publicKeyOf } from '#signing';
 import { natsPasswordVariable } from './generated.ts';
 
-/** What `docker-compose.yml` calls the file of a secret in `secrets/`, and its content. */
+/** The content of each secret of `docker-compose.yml`, by the name of its file in `secrets/`. */
 export type ComposeSecrets = Readonly<Record<string, string>>;
 
 export interface ExistingInstallation {
@@ -16,9 +16,10 @@ export interface ExistingInstallation {
 }
 
 /**
- * Every secret of docker-compose.yml: keys, passwords, the URLs of Postgres and NATS with these
- * passwords, and what is optional (empty, which is as good as not set). What the installation has
- * already stays as it is; the rest is new. Throws a `ConfigError` for a place that no URL can hold.
+ * Makes every secret of docker-compose.yml: keys, passwords, the URLs of Postgres and NATS with
+ * these passwords, and optional secrets, which are empty (as good as not set). Secrets that the
+ * installation already has stay as they are. Throws a `ConfigError` for an address that no URL can
+ * contain.
  */
 export function makeComposeSecrets(
   components: readonly string[],
@@ -79,7 +80,7 @@ export function makeComposeSecrets(
  */
 export const optionalSecrets = ['SIGN_IN_PROVIDERS', 'EGRESS_PROXY', 'EGRESS_CA', 'SERVERS_CA'];
 
-/** What the names of the Secrets begin with: `secrets.prefix` of the chart. */
+/** The beginning of the names of the Secrets: `secrets.prefix` of the chart. */
 export const kubernetesSecretPrefix = 'agent-action-gateway';
 
 /**

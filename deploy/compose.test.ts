@@ -30,7 +30,10 @@ function databaseUrlOf(component: string): string {
   return `${component.toUpperCase()}_DATABASE_URL`;
 }
 
-/** The setting that a variable of a service gives, and whether it gives it as a file. */
+/**
+ * The setting to which a variable of a service belongs, and whether the variable names a file with
+ * its value.
+ */
 function settingOf(service: string, variable: string): { name: string; isFile: boolean } {
   const isFile = !(variable in settings) && variable.endsWith('_FILE');
   const name = isFile ? variable.slice(0, -'_FILE'.length) : variable;
@@ -39,7 +42,7 @@ function settingOf(service: string, variable: string): { name: string; isFile: b
   return { name: (settings as Record<string, Setting>)[base]?.perComponent ? base : name, isFile };
 }
 
-describe.for(readers)('docker-compose.yml gives %s', ([service, names]) => {
+describe.for(readers)('the service %s of docker-compose.yml', ([service, names]) => {
   const { environment = {}, secrets = [] } = services[service] ?? {};
   const given = Object.entries(environment).map(([variable, value]) => ({
     ...settingOf(service, variable),
@@ -47,13 +50,13 @@ describe.for(readers)('docker-compose.yml gives %s', ([service, names]) => {
     value: String(value),
   }));
 
-  test('exactly the settings that it reads', () => {
+  test('gets exactly the settings that it reads', () => {
     const wanted = names.filter((name) => !exceptions.has(name));
 
     expect(given.map(({ name }) => name).toSorted()).toEqual([...new Set(wanted)].toSorted());
   });
 
-  test('every secret as a file that is mounted, and mounts no other secret', () => {
+  test('gets every secret as a mounted file, and no other secret', () => {
     const isSecret = (name: string) =>
       (settings as Record<string, Setting>)[name]?.secret ?? name.endsWith('DATABASE_URL');
     for (const { name, isFile } of given) expect([name, isFile]).toEqual([name, isSecret(name)]);
@@ -66,7 +69,7 @@ describe.for(readers)('docker-compose.yml gives %s', ([service, names]) => {
       expect(`${value}_FILE`).toBe(`/run/secrets/${variable}`);
   });
 
-  test('what .env says of a setting, unless the file itself must say it', () => {
+  test('gets settings from .env, except those that docker-compose.yml must fix', () => {
     const fixed = given.flatMap(({ name, isFile, value }) =>
       isFile || value.includes(`\${${name}:`) ? [] : [name],
     );
@@ -83,35 +86,38 @@ describe.for(readers)('docker-compose.yml gives %s', ([service, names]) => {
   });
 });
 
-describe.for(Object.entries(services))('docker-compose.yml runs %s', ([name, service]) => {
-  test('without rights that it does not need, and within limits', () => {
-    expect(service.user).toMatch(name === 'nats-volume' ? /^0:0$/ : /^[1-9]\d*:[1-9]\d*$/);
-    expect(service).toMatchObject({
-      read_only: true,
-      cap_drop: ['ALL'],
-      security_opt: ['no-new-privileges:true'],
-      mem_limit: expect.stringMatching(/^\d+[mg]$/),
-      cpus: expect.any(Number),
-      pids_limit: expect.any(Number),
+describe.for(Object.entries(services))(
+  'the container %s of docker-compose.yml',
+  ([name, service]) => {
+    test('runs without rights that it does not need, and within limits', () => {
+      expect(service.user).toMatch(name === 'nats-volume' ? /^0:0$/ : /^[1-9]\d*:[1-9]\d*$/);
+      expect(service).toMatchObject({
+        read_only: true,
+        cap_drop: ['ALL'],
+        security_opt: ['no-new-privileges:true'],
+        mem_limit: expect.stringMatching(/^\d+[mg]$/),
+        cpus: expect.any(Number),
+        pids_limit: expect.any(Number),
+      });
+      for (const place of service.tmpfs ?? []) expect(place).toMatch(/:size=\d+m$/);
+      expect(service.tmpfs).toBeDefined();
     });
-    for (const place of service.tmpfs ?? []) expect(place).toMatch(/:size=\d+m$/);
-    expect(service.tmpfs).toBeDefined();
-  });
 
-  test('with a health check, and starts it again when it ends', () => {
-    const isJob = ['migrate', 'nats-volume'].includes(name);
+    test('has a health check, and is restarted when it ends', () => {
+      const isJob = ['migrate', 'nats-volume'].includes(name);
 
-    expect(service.restart).toBe(isJob ? 'no' : 'unless-stopped');
-    if (!isJob) expect(service.healthcheck?.test?.length).toBeGreaterThan(0);
-  });
+      expect(service.restart).toBe(isJob ? 'no' : 'unless-stopped');
+      if (!isJob) expect(service.healthcheck?.test?.length).toBeGreaterThan(0);
+    });
 
-  test('in any number, where requests come in by the balancer alone', () => {
-    expect(service).not.toHaveProperty('container_name');
-    expect(service.ports ?? []).toHaveLength(name === 'balancer' ? 1 : 0);
-  });
-});
+    test('can run in any number, because only the balancer publishes a port', () => {
+      expect(service).not.toHaveProperty('container_name');
+      expect(service.ports ?? []).toHaveLength(name === 'balancer' ? 1 : 0);
+    });
+  },
+);
 
-test('docker-compose.yml lets a component stop in its own time', () => {
+test('docker-compose.yml gives each component enough time to stop', () => {
   const pause = settings.SHUTDOWN_PAUSE_SECONDS.schema.parse(undefined);
 
   for (const name of components) {

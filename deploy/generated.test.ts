@@ -41,7 +41,7 @@ describe('generated files', () => {
 });
 
 describe('the alert rules', () => {
-  test('have different names, and name labels that their metrics have', () => {
+  test('have different names, and use only labels that their metrics have', () => {
     expect(new Set(alertDefinitions.map(({ name }) => name)).size).toBe(alertDefinitions.length);
     for (const { when, summary } of alertDefinitions) {
       const [, name = ''] = /\{([a-z_.]+)\}/.exec(when) ?? [];
@@ -81,7 +81,7 @@ describe('NATS permissions', () => {
     }
   });
 
-  test('let only those components call execute, replay and authenticate that the contracts name', () => {
+  test('let only the components that the contracts name call execute, replay and authenticate', () => {
     const mayCall = (subject: string) =>
       components.filter((component) => publishOf(component).includes(subject));
 

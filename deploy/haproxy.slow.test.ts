@@ -18,7 +18,10 @@ interface Gateway extends AsyncDisposable {
   isReady: boolean;
 }
 
-/** A server that answers health checks as a gateway does, and everything else as it is told. */
+/**
+ * A server that answers health checks as a gateway does, and all other requests with the given
+ * function.
+ */
 async function startGateway(answer: RequestListener): Promise<Gateway> {
   const gateway = { isReady: true };
   const server = createServer((incoming, reply) => {
@@ -48,7 +51,7 @@ async function startBalanced(
 const isAnswered = (url: string) => async () => (await fetch(`${url}/health/ready`)).ok;
 
 describe.skipIf(!haproxy.isAvailable)(`the balancer${haproxy.note}`, () => {
-  test('tells the address of the client, and passes nothing that a client says of its host', async () => {
+  test('tells the gateway the address of the client, and passes on no header in which a client names a host', async () => {
     await using gateway = await startGateway(
       ({ headers }, reply) => void reply.end(JSON.stringify(headers)),
     );
@@ -75,7 +78,7 @@ describe.skipIf(!haproxy.isAvailable)(`the balancer${haproxy.note}`, () => {
     ]);
   });
 
-  test('passes paths, long headers and large bodies as they come', async () => {
+  test('passes on paths, long headers and large bodies unchanged', async () => {
     await using gateway = await startGateway((incoming, reply) => {
       let bytes = 0;
       incoming.on('data', (chunk: Buffer) => (bytes += chunk.length));
@@ -94,7 +97,7 @@ describe.skipIf(!haproxy.isAvailable)(`the balancer${haproxy.note}`, () => {
     expect(body).toBe('/a%2Fb/../c//d?e=%zz 15000 5000000');
   });
 
-  test('passes each event of a stream at once, and tells the gateway that the client has gone', async () => {
+  test('passes on each event of a stream at once, and lets the gateway see that the client has disconnected', async () => {
     let hasEnded = false;
     await using gateway = await startGateway((_, reply) => {
       reply.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: first\n\n');
@@ -113,7 +116,7 @@ describe.skipIf(!haproxy.isAvailable)(`the balancer${haproxy.note}`, () => {
   });
 
   test(
-    'sends requests to gateways that are ready alone, and else answers itself',
+    'sends requests only to gateways that are ready, and answers itself when none is',
     { timeout: 120_000 },
     async () => {
       await using first = await startGateway((_, reply) => void reply.end('first'));
@@ -138,7 +141,7 @@ describe.skipIf(!haproxy.isAvailable)(`the balancer${haproxy.note}`, () => {
     },
   );
 
-  test('never sends a request twice, and says so of a gateway that ends before it answers', async () => {
+  test('never sends a request twice, and reports an unknown outcome when a gateway ends before it answers', async () => {
     let requests = 0;
     const endBeforeAnswer: RequestListener = (incoming) => {
       requests += 1;

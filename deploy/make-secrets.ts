@@ -27,7 +27,7 @@ try {
       nats: { type: 'string' },
     },
   });
-  // What is printed for people must not get into what kubectl reads.
+  // Messages for people must not get into the output that kubectl reads.
   const messages = options.kubernetes ? process.stderr : process.stdout;
   // Containers read single files as other users than the owner; nobody else can enter the folder.
   await mkdir(folder, { recursive: true, mode: 0o700 });
