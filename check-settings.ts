@@ -9,7 +9,7 @@ import { notifierConfig } from './notifier/config.ts';
 import { policyConfig } from './policy/config.ts';
 import { registryConfig } from './registry/config.ts';
 
-/** The settings for which NATS sets room aside. */
+/** The settings of stream sizes, for which NATS reserves room. */
 export const storeSizes = ['AUDIT_BYTES_MAX', 'EVENTS_BYTES_MAX', 'CAP_FILES_BYTES'] as const;
 export const provisionConfig = defineConfig('provision', [
   'DATABASE_URL',

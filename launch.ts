@@ -194,7 +194,7 @@ async function startServers(
 }
 
 function createOwnLogger(component: string, environment: Environment): Logger {
-  // Tests start servers without a LOG_LEVEL, and want to hear of problems alone.
+  // Tests start servers without a LOG_LEVEL, and should log warnings and errors only.
   const level = defineConfig('start', ['LOG_LEVEL']);
   const { LOG_LEVEL } = loadConfig(level, { LOG_LEVEL: 'warn', ...environment });
   return createLogger({ component, level: LOG_LEVEL });
@@ -296,7 +296,8 @@ export async function launch(
       ? { ...environment, PORT: String(await lastingPort()) }
       : environment;
   const address = loadConfig(defineConfig('gateway', ['HOST', 'PORT']), knownEnvironment);
-  // Asked when the data folder is locked, because a second start should name the folder, not the port.
+  // Called when the data folder is locked, so that a second start names the folder in its error,
+  // not the port.
   const beforeServers = () => checkCanListen(address);
   const backing = startup.use(await startBacking(knownEnvironment, { ...options, beforeServers }));
   const all = startup.use(await startComponents(backing.environment, options));

@@ -15,7 +15,10 @@ const postgresDriver = {
   regex: '^postgres$|(^|/)postgres-driver(/|$)',
   message: 'Reach Postgres through #database.',
 };
-/** A feature of the dashboard may have the name of a component, which is four folders up from it. */
+/**
+ * A feature of the dashboard may have the same name as a component. From a feature, the components
+ * are four folders up.
+ */
 const componentsFromFeatures = {
   ...otherComponents,
   regex: `^(\\.\\./){4,}(${components})/`,

@@ -88,9 +88,9 @@ export async function provisionDatabase({
 }
 
 /**
- * Creates the role of a component, or gives it its password and settings again. What the owner of
- * the schemas may not do is left as a database administrator made it. Returns the statements that
- * an administrator has to run because there is no such role.
+ * Creates the role of a component, or gives an existing role its password and settings again. If
+ * the owner of the schemas may not change the role, it stays as a database administrator made it.
+ * Returns the statements that an administrator has to run because the role does not exist.
  */
 async function makeRole(client: pg.Client, schema: SchemaOwner, role: Role): Promise<string[]> {
   const user = client.escapeIdentifier(role.user);
@@ -252,7 +252,7 @@ function isOutOfRoom(error: unknown): boolean {
   return error.code === noPeers && error.message.includes('insufficient storage');
 }
 
-/** Says how much room the streams need. NATS does not tell how much it has. */
+/** Describes how much room the streams need. NATS does not tell how much it has. */
 async function describeRoom(
   bus: Bus,
   {
@@ -279,8 +279,8 @@ async function describeRoom(
 }
 
 /**
- * The bytes that streams of other programs may take, and the single stream of an earlier version
- * while its records are moved.
+ * The bytes that streams of other programs may take. The single stream of an earlier version counts
+ * among these streams while its records are moved.
  */
 async function countOtherBytes({ nats }: Bus): Promise<number> {
   const ownStreams: readonly string[] = [auditStream, eventsStream, filesStream];

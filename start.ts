@@ -19,7 +19,7 @@ await orExit(async () => {
     await startObserving({
       serviceName: 'gateway',
       config,
-      // Nothing but this machine runs a program that was started by hand.
+      // A program that was started by hand needs no health checks from other machines.
       healthHost: '127.0.0.1',
       failingChecks: () => gateway?.failing(),
     }),

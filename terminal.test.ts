@@ -52,7 +52,7 @@ function print(reports: readonly CallReport[], { isTTY = false } = {}): string {
   return String(stream.read() ?? '');
 }
 
-describe('a terminal shows', () => {
+describe('the lines of calls at a terminal', () => {
   test.for<[what: string, reports: CallReport[], lines: string]>([
     [
       'a call that changed something',
@@ -93,7 +93,7 @@ describe('a terminal shows', () => {
       '09:05:07  ann/deploy-bot  github.a?[2J?b?c  unknown_action  12 ms\n',
     ],
     ['no read that succeeded', [read], ''],
-  ])('%s', ([, reports, lines]) => {
+  ])('show %s', ([, reports, lines]) => {
     expect(print(reports)).toBe(lines);
   });
 });

@@ -67,7 +67,7 @@ async function withLock(work) {
   if (process.platform !== 'linux') return work();
   const name = createHash('sha256').update(realpathSync(root)).digest('hex').slice(0, 32);
   let server = await listen(`\0action-gateway-bootstrap-${name}`);
-  if (!server) say('Waiting for another start that prepares this checkout …');
+  if (!server) printLine('Waiting for another start that prepares this checkout …');
   while (!server) {
     await new Promise((resolve) => setTimeout(resolve, 250));
     server = await listen(`\0action-gateway-bootstrap-${name}`);
@@ -93,17 +93,17 @@ async function installPackages({ dev }) {
   // `npm ci` first deletes all packages, and with them what a gateway that runs in this checkout
   // has not loaded yet. Packages for development are therefore added to those of the product.
   const command = isInstalled({ dev: false }) ? ['install', '--no-save'] : ['ci'];
-  const said = `npm ${command.join(' ')}`;
-  say(`Installing packages (${said}), which takes about a minute the first time …`);
+  const commandText = `npm ${command.join(' ')}`;
+  printLine(`Installing packages (${commandText}), which takes about a minute the first time …`);
   const omitted = dev ? '--include=dev' : '--omit=dev';
-  const quiet = ['--no-audit', '--no-fund', '--loglevel=error'];
-  const args = [...command, omitted, '--include=optional', ...quiet];
+  const quietOptions = ['--no-audit', '--no-fund', '--loglevel=error'];
+  const args = [...command, omitted, '--include=optional', ...quietOptions];
   const npm = process.env.npm_execpath;
   const { code } = npm?.endsWith('.js')
     ? await run(process.execPath, [npm, ...args])
     : await run('npm', args);
   if (code !== 0) {
-    throw new Refusal(`${said} failed, as it says above: correct that, then start again.`);
+    throw new Refusal(`${commandText} failed, as it says above: correct that, then start again.`);
   }
 }
 
@@ -161,7 +161,7 @@ async function buildDashboard(node) {
   ]);
   if (existsSync(stampFile) && readFileSync(stampFile, 'utf8') === hash) return;
 
-  say('Building the dashboard …');
+  printLine('Building the dashboard …');
   const { code } = await run(node, [
     path.join(root, 'node_modules/vite/bin/vite.js'),
     'build',
@@ -225,42 +225,42 @@ function run(command, args, { ipc = false } = {}) {
         ...(ipc && { ACTION_GATEWAY_STARTER: String(process.pid) }),
       },
     });
-    const stopHandingOn = handOnSignals((signal) => child.kill(signal));
+    const stopPassingOn = passOnSignals((signal) => child.kill(signal));
     child.once('error', (error) => {
-      stopHandingOn();
+      stopPassingOn();
       const isMissing = error.code === 'ENOENT';
       reject(isMissing ? new Refusal(`${command} is not installed: install it first.`) : error);
     });
     child.once('exit', (code, signal) => {
-      stopHandingOn();
+      stopPassingOn();
       resolve({ code, signal });
     });
   });
 }
 
-function handOnSignals(send) {
+function passOnSignals(send) {
   const startedBy = process.ppid;
   let sentAt = -signalRepeatMs;
-  const handOn = (signal) => {
+  const passOn = (signal) => {
     if (performance.now() - sentAt < signalRepeatMs) return;
     sentAt = performance.now();
     send(signal);
   };
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'];
-  for (const signal of signals) process.on(signal, handOn);
+  for (const signal of signals) process.on(signal, passOn);
   // Watches for the end of npm, because npm cannot send a signal when it is killed. (The npm
   // scripts begin with `exec`, so that npm itself is the parent process and no shell remains in
   // between.)
   const watch = setInterval(() => {
-    if (process.env.npm_lifecycle_event && process.ppid !== startedBy) handOn('SIGTERM');
+    if (process.env.npm_lifecycle_event && process.ppid !== startedBy) passOn('SIGTERM');
   }, parentPollMs);
   return () => {
     clearInterval(watch);
-    for (const signal of signals) process.off(signal, handOn);
+    for (const signal of signals) process.off(signal, passOn);
   };
 }
 
-function say(sentence) {
+function printLine(sentence) {
   process.stderr.write(`${sentence}\n`);
 }
 
@@ -268,6 +268,6 @@ try {
   process.exitCode = await main();
 } catch (error) {
   if (!(error instanceof Refusal)) throw error;
-  say(error.message);
+  printLine(error.message);
   process.exitCode = 1;
 }

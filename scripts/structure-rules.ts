@@ -75,7 +75,7 @@ function readSpecifiers(source: string): string[] {
   const statements =
     /^(?:import|export)\b[^'";]*?\bfrom '([^']+)'|^import '([^']+)'|\bimport\('([^']+)'\)/gm;
   return [...source.matchAll(statements)].map(
-    ([, from, bare, dynamic]) => from ?? bare ?? dynamic ?? '',
+    ([, from, unnamed, dynamic]) => from ?? unnamed ?? dynamic ?? '',
   );
 }
 

@@ -77,7 +77,7 @@ describe('the report of a test run', () => {
   });
 });
 
-test('the files that a run left out are those that should run and are not in its report', () => {
+test('the missing files are those that should have run and are not in the report', () => {
   const listText = JSON.stringify(['a.test.ts', 'b.test.ts'].map((file) => ({ file })));
   const expected = parseFileList(listText);
 
@@ -86,7 +86,7 @@ test('the files that a run left out are those that should run and are not in its
   expect(parseFileList(undefined)).toEqual([]);
 });
 
-describe('the repetition of files that failed', () => {
+describe('the repetition of failed files', () => {
   const runOf = (results: Record<string, string[]>, isBroken = false) => ({
     files: Object.entries(results).map(([file, failed]) => ({
       file,
@@ -98,7 +98,7 @@ describe('the repetition of files that failed', () => {
     isBroken,
   });
 
-  test('is for five files at most, and for none when more failed', () => {
+  test('covers at most five files, and none when more failed', () => {
     const failing = (count: number) =>
       runOf({
         passing: [],
@@ -110,7 +110,7 @@ describe('the repetition of files that failed', () => {
     expect(findFilesToRepeat(failing(6))).toEqual([]);
   });
 
-  test('makes a test that fails once unstable, and one that fails twice a failure', () => {
+  test('counts a test that fails once as unstable, and a test that fails twice as failed', () => {
     const first = runOf({ a: ['once', 'twice'], b: ['once'], c: [] });
     const { results, unstable } = mergeRepetition(first, runOf({ a: ['twice'], b: [] }));
 
@@ -118,7 +118,7 @@ describe('the repetition of files that failed', () => {
     expect(results).toEqual(runOf({ a: ['twice'], b: [], c: [] }));
   });
 
-  test('leaves a file failed that was not run again', () => {
+  test('leaves a file as failed when it was not run again', () => {
     const first = runOf({ a: ['once'] });
 
     expect(mergeRepetition(first, runOf({}, true))).toEqual({

@@ -129,7 +129,10 @@ async function runFiles(suite: string, onlyFiles: readonly string[] = []): Promi
   return parseReport(code, await readFile(file, 'utf8').catch(() => undefined));
 }
 
-/** Runs files that failed once more, alone, to tell a chance failure from one that stays. */
+/**
+ * Runs the failed files once more, without other files beside them, to distinguish a chance failure
+ * from a lasting one.
+ */
 async function repeatFailedFiles(): Promise<void> {
   const filesToRepeat = findFilesToRepeat({ files, isBroken: false });
   for (const suite of suites) {

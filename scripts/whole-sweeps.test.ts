@@ -31,7 +31,7 @@ test('every npm script of a sweep names test files that exist', async () => {
   expect(namedFiles.filter((word) => !files.some((file) => file.includes(word)))).toEqual([]);
 });
 
-test('npm run test:all sets every variable that the npm script of a single sweep sets', () => {
+test('npm run test:all sets every variable that the npm scripts of single sweeps set', () => {
   const setVariables = Object.entries(scripts)
     .filter(([name]) => name.startsWith('test:'))
     .flatMap(([, command]) => [...command.matchAll(/\b([A-Z_]+)=(\S+)/g)])
