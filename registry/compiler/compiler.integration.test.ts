@@ -58,7 +58,7 @@ describe('the compiler threads', () => {
     expect((await compiler.compile(validDocument)).report.valid).toBe(true);
   });
 
-  test('let users take turns, and refuse one user alone who lets too many wait', async () => {
+  test('let users take turns, and refuse only the user who has too many waiting jobs', async () => {
     const finished: string[] = [];
     const compileFor = async (user: string) => {
       await compiler.compile(validDocument, { owner: user });

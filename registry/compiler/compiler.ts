@@ -70,7 +70,7 @@ interface CompilerOptions {
 
 const threadsMax = 2;
 const heapMib = 256;
-/** A quarter of them may be one user's. */
+/** The most jobs that may wait. A quarter of them may belong to one user. */
 const waitingJobsMax = 32;
 
 /**

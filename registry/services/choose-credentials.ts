@@ -195,7 +195,7 @@ function maySignRequests(
   return method === undefined || mayDerive(template, method, secret.reference);
 }
 
-/** The hosts of the service, and the host that gives out tokens for the secret of this scheme. */
+/** The hosts of the service, and the host that issues tokens for the secret of this scheme. */
 function hostsOfScheme(
   { template, credentialHosts: hosts }: Placed,
   scheme: string,
@@ -209,7 +209,9 @@ function hostsClosedTo({ allowedHosts }: ExistingSecret, hosts: readonly string[
   return hosts.filter((host) => !allowedHosts.includes(host));
 }
 
-/** Whether the connection is bound to other base URLs than those to which calls of the service go. */
+/**
+ * Whether the connection is bound to base URLs other than those to which calls of the service go.
+ */
 function isOutside(
   { pin }: { pin?: AccountPin | null },
   { baseUrl, actionServers = [] }: ServiceAddress,

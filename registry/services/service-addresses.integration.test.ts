@@ -13,7 +13,10 @@ beforeAll(async () => {
 });
 afterAll(() => world[Symbol.asyncDispose]());
 
-/** The example template, at one address by token and at another by account. */
+/**
+ * The example template. It has one address for services with a token and another for services with
+ * an account.
+ */
 function document(): string {
   const example = exampleDocument();
   example.components.securitySchemes['account'] = {
@@ -35,7 +38,7 @@ function document(): string {
   return JSON.stringify(example);
 }
 
-/** The example template, which takes a token, at these servers. */
+/** The example template with these servers. It takes a token. */
 function documentAt(...servers: Record<string, unknown>[]): string {
   const example = exampleDocument();
   example.servers = servers;
@@ -64,7 +67,7 @@ const update = ({ principal }: Person, body: z.input<typeof updateServiceBody>) 
   world.client.updateService({ principal, name: 'example', body }, testDeadline());
 
 describe('the address of a service', () => {
-  test('is that of the way in which it is connected, and so are its hosts', async () => {
+  test('depends on the way in which the service is connected, and so do its hosts', async () => {
     const ann = await createAnn();
     storeSecret(world.vault, ann.userId, 'example_token');
     storeAccount(ann.userId);
@@ -91,7 +94,7 @@ describe('the address of a service', () => {
     expect(allowed).toEqual([{ reference: 'work', hosts: ['api.example.com'] }]);
   });
 
-  test('gives credentials its own host, and none of the other servers', async () => {
+  test('lets credentials go to its own host, and to none of the other servers', async () => {
     const ann = await createAnn(
       documentAt({ url: 'https://api.example.com/notes' }, { url: 'https://example.net' }),
     );
@@ -130,7 +133,7 @@ describe('the address of a service', () => {
     });
   });
 
-  test('is chosen by the variables that are given', async () => {
+  test('is chosen by the given variables', async () => {
     const ann = await createAnn();
 
     await expect(connect(ann, { variables: { site: 'acme' } })).rejects.toMatchObject({
@@ -142,7 +145,7 @@ describe('the address of a service', () => {
     });
   });
 
-  test('stays when credentials change, so those for another address are refused', async () => {
+  test('stays when credentials change, so credentials for another address are refused', async () => {
     const ann = await createAnn();
     storeSecret(world.vault, ann.userId, 'example_token', ['acme.example.net']);
     storeSecret(world.vault, ann.userId, 'next_token');

@@ -19,7 +19,7 @@ const compiledFolders = new Map<string, { files: LoadedFiles; egressAllow: strin
 
 /**
  * Returns the templates that this process has compiled from a folder; empty before the first time.
- * Files with plain http addresses are left out when other ones were allowed then.
+ * Files with plain http addresses are left out if the setting EGRESS_ALLOW was different then.
  */
 export function compiledInThisProcess({
   TEMPLATES_DIR,

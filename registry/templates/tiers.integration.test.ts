@@ -539,7 +539,7 @@ describe('the most specific template', () => {
 
     await update(admin, withRoot('notes'), { tier: 'org' });
     await update(ann, withRoot('private'), { key: 'private' });
-    // A draft says nothing yet.
+    // The addresses of a draft have no effect yet.
     expect(await find(ann)).toEqual([[], []]);
 
     await publish(admin, { version: 2, tier: 'org' });

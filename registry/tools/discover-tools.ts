@@ -81,7 +81,7 @@ function sentenceOf(changes: readonly string[]): string {
 }
 
 function countByStatus(tools: readonly ServiceTool[]): DiscoverReply['tools'] {
-  const counts = { available: 0, new: 0, changed: 0, gone: 0, unusable: 0 };
-  for (const tool of tools) counts[toolStatusOf(tool)] += 1;
-  return counts;
+  const countsByStatus = { available: 0, new: 0, changed: 0, gone: 0, unusable: 0 };
+  for (const tool of tools) countsByStatus[toolStatusOf(tool)] += 1;
+  return countsByStatus;
 }

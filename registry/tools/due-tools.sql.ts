@@ -34,8 +34,8 @@ export async function bringForwardToolRequest(
 }
 
 /**
- * Claims a service whose MCP server is due to be asked; undefined when it is not due or another
- * replica has claimed it.
+ * Claims a service if its MCP server is due to be asked for its list of tools; undefined when the
+ * server is not due or another replica has claimed the service.
  */
 export async function claimDueService(
   sql: Sql,
@@ -56,8 +56,8 @@ export async function claimDueService(
 }
 
 /**
- * Claims a few services of all orgs whose MCP servers are due to be asked, so that no other replica
- * asks these servers.
+ * Claims a few services of all orgs whose MCP servers are due to be asked for their lists of tools,
+ * so that no other replica asks these servers.
  */
 export async function claimDueServices(sql: Sql, { limit }: { limit: number }): Promise<Service[]> {
   const rows = await sql<ServiceRow[]>`

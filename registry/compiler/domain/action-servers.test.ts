@@ -31,7 +31,7 @@ describe('a server of a path or operation', () => {
     expect(template?.server?.url).toBe('https://api.example.com/v1');
   });
 
-  test('is that of the operation before that of the path', () => {
+  test('is taken from the operation before it is taken from the path', () => {
     const { template } = compileExample((document) => {
       setMember(pathOf(document), 'servers', [{ url: 'https://path.example.com' }]);
       withServers([{ ...content, base_path: '/content' }])(document);
@@ -44,7 +44,7 @@ describe('a server of a path or operation', () => {
     });
   });
 
-  test('makes a template that an earlier release, which would ignore the server, refuses', () => {
+  test('makes earlier releases refuse the template, because they would ignore the server', () => {
     const earlier = compiledTemplate.extend({
       runtime: compiledTemplate.shape.runtime.exclude(['http_servers']),
     });
@@ -97,7 +97,7 @@ describe('a server of a path or operation', () => {
     expect(report.errors[0]?.line).toBeGreaterThan(1);
   });
 
-  test('is refused as the eleventh of a template', () => {
+  test('is refused when the template already has ten', () => {
     const errors = errorsAt((document) => {
       for (let n = 0; n < 11; n += 1) {
         document.paths[`/more/${n}`] = {
@@ -112,7 +112,7 @@ describe('a server of a path or operation', () => {
     expect(errors).toEqual(['out_of_bounds /paths']);
   });
 
-  test('is refused on a host at which the path comes from the account', () => {
+  test('is refused on a host where the account determines the path', () => {
     const errors = errorsAt((document) => {
       document.components.securitySchemes['account'] = {
         type: 'oauth2',
@@ -139,7 +139,7 @@ describe('a server of a path or operation', () => {
     expect(errors).toEqual(['server_invalid /paths']);
   });
 
-  test('may not be where credentials of other schemes alone go', () => {
+  test('is refused on a host to which only credentials of other schemes go', () => {
     const { report } = compileExample(withServers([{ ...content, base_url_allowed: true }]));
     expect(report.errors.map(({ code }) => code)).toEqual(['unknown_field']);
   });

@@ -89,7 +89,7 @@ describe('`compose`', () => {
     ['another spelling of that property', { properties: { Raw: text } }],
     ['another spelling of a mail field', { properties: { replyTo: text } }],
     ['no recipients', { body: jsonBody({ type: 'object', properties: { subject: text, text } }) }],
-  ])('with %s is refused', ([, changes, code = 'compose_invalid']) => {
+  ])('is refused with %s', ([, changes, code = 'compose_invalid']) => {
     expect(compileNote(changes).report.errors.map((error) => error.code)).toContain(code);
   });
 });

@@ -62,10 +62,12 @@ export function compileCompose(
 function problemsIn(params: readonly DeclaredParam[], steps: readonly string[]): string[] {
   const inBody = params.filter((param) => param.in === 'body');
   const names = inBody.map(({ wireName }) => wireName);
-  const lacks = ['to', 'subject', 'text'].filter((name) => !names.includes(name));
+  const missingFields = ['to', 'subject', 'text'].filter((name) => !names.includes(name));
   const taken = new Set([steps.at(-1) ?? '', ...mailFields].map(looseSpelling));
   return [
-    ...lacks.map((name) => `Add the property "${name}" to the body: messages are made from it.`),
+    ...missingFields.map(
+      (name) => `Add the property "${name}" to the body: messages are made from it.`,
+    ),
     ...inBody.flatMap(({ wireName, schema }) => {
       if (isMailField(wireName)) return schemaProblem(wireName, schema) ?? [];
       // Servers may read another spelling as the same member.
@@ -83,7 +85,10 @@ function looseSpelling(name: string): string {
     .replaceAll(/[^\p{L}\p{N}]/gu, '');
 }
 
-/** What is wrong with the schema of a mail field; undefined when it accepts nothing else. */
+/**
+ * What is wrong with the schema of a mail field; undefined when the schema accepts only what the
+ * field may be.
+ */
 function schemaProblem(name: MailField, schema: JsonObject): string | undefined {
   if (listFields.includes(name)) {
     return isListOf(schema, isText) ? undefined : `"${name}" must be a list of texts.`;
@@ -97,15 +102,18 @@ function schemaProblem(name: MailField, schema: JsonObject): string | undefined 
 type Check = (schema: JsonObject) => boolean;
 
 function isListOf(schema: JsonObject, isItem: Check): boolean {
-  return holds(schema, ({ type, items }) => type === 'array' && isObject(items) && isItem(items));
+  return passes(schema, ({ type, items }) => type === 'array' && isObject(items) && isItem(items));
 }
 
 function isText(schema: JsonObject): boolean {
-  return holds(schema, ({ type }) => type === 'string');
+  return passes(schema, ({ type }) => type === 'string');
 }
 
-/** Whether the schema, or one that must hold besides, accepts only what it should. */
-function holds(schema: JsonObject, check: Check): boolean {
+/**
+ * Whether the schema, or one of the schemas in its `allOf`, passes the check. A value must match
+ * all of them, so one is enough.
+ */
+function passes(schema: JsonObject, check: Check): boolean {
   const { allOf } = schema;
   if (check(schema)) return true;
   return Array.isArray(allOf) && allOf.some((each) => isObject(each) && check(each));

@@ -77,12 +77,12 @@ describe('compiling the extension redact of an operation', () => {
     ['url', ['url']],
     ['body', ['body', 'params']],
     ['params', ['params', 'body']],
-  ])('redacts for the path %s the values at %j', ([path, expected]) => {
+  ])('redacts the values of the path %s at %j', ([path, expected]) => {
     expect(compileNote({ redact: [path] }).action?.redact).toEqual(expected);
   });
 
   test.for(['body.project', 'params.body_project'])(
-    'redacts for the path %s a renamed property in params and body',
+    'redacts a renamed property (%s) in params and body',
     (path) => {
       const properties = { project: { type: 'string' } };
       const changes = {

@@ -49,11 +49,11 @@ describe('`failure`', () => {
     ['an unknown kind', { when: '.ok', code: '.e', kinds: { odd: ['x'] } }, 'failure_invalid'],
     ['a code as a number', { when: '.ok', code: '.e', kinds: { invalid: [5] } }, 'failure_invalid'],
     ['an unknown kind of nothing', { when: '.ok', nothing_done: ['odd'] }, 'failure_invalid'],
-  ])('that is %s is refused', ([, value, code]) => {
+  ])('is refused when it is %s', ([, value, code]) => {
     expect(codesOf((d) => setMember(d, 'failure', value))).toContain(code);
   });
 
-  test('that is not valid jq is refused', () => {
+  test('is refused when it is not valid jq', () => {
     const checkFilter = (filter: string) => (filter === '.ok ==' ? 'syntax error' : undefined);
     expect(codesOf((d) => setMember(d, 'failure', '.ok =='), { checkFilter })).toEqual([
       'failure_invalid',

@@ -18,11 +18,11 @@ describe('the intents of an action', () => {
     expect(template?.actions[key]).not.toHaveProperty('intents');
   });
 
-  test('are absent where a template has none', () => {
+  test('are absent when a template declares none', () => {
     expect(compileExample().template).not.toHaveProperty('intents');
   });
 
-  test('of the tools of an MCP server stand under the name of the tool', () => {
+  test('are stored by the name of the tool for an MCP server', () => {
     const tools = { add_note: { intents: ['jot something down'] } };
     const document = {
       openapi: '3.1.0',

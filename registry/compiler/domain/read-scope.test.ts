@@ -95,7 +95,7 @@ describe('scope_param', () => {
     expect(compileWithScope(scope).codes).toContain(code);
   });
 
-  test('with positions is refused by a component that knows parameters by name only', () => {
+  test('is refused with positions by a component that knows only parameter names', () => {
     const scopeParam = z.string().max(200).nullable();
     const earlierSchema = deriveTolerantSchema(compiledAction.extend({ scopeParam }), 'refuse');
     expect(earlierSchema.safeParse(compileWithScope('fields.project.key').action).success).toBe(

@@ -71,8 +71,8 @@ export interface ScopedParam {
 
 /**
  * Returns what is wrong with the path of a position; undefined when all values at the path are of
- * one kind and have one spelling. The code tells a path that leads nowhere from a path to values
- * that permission keys cannot contain.
+ * one kind and have one spelling. The code distinguishes a path that leads nowhere from a path to
+ * values that permission keys cannot contain.
  */
 export function scopePathProblem(
   path: string,

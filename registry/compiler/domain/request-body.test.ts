@@ -252,7 +252,7 @@ describe('compiling request bodies', () => {
     [['application/*+json'], 'application/json', false],
     [['application/json;version=2018-01-01'], 'application/json;version=2018-01-01', false],
     [['image/*'], 'application/octet-stream', true],
-  ])('chooses of the media types %j the type %s', ([types, mediaType, wholeBody]) => {
+  ])('chooses from the media types %j the type %s', ([types, mediaType, wholeBody]) => {
     const content = Object.fromEntries(types.map((type) => [type, { schema: note }]));
     const { action } = compileBody({ required: true, content });
 

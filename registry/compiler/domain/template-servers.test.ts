@@ -35,7 +35,7 @@ function codesAt(...servers: Record<string, unknown>[]): string[] {
 }
 
 describe('servers that are for certain security schemes', () => {
-  test('are chosen by the schemes of the service, the first that fits', () => {
+  test('are chosen by the schemes of the service: the first server that fits', () => {
     const last = { url: 'https://else.example.org' };
     const { template } = compileExample(withServers(byToken, byAccount, last));
 
@@ -45,7 +45,7 @@ describe('servers that are for certain security schemes', () => {
     expect(template && serverFor(template, undefined)?.url).toBe('https://{site}.example.net');
   });
 
-  test('let a credential go to the host of the chosen server alone', () => {
+  test('let a credential go only to the host of the chosen server', () => {
     const other = { url: 'https://else.example.org' };
     const { template } = compileExample(withServers(byToken, byAccount, other));
     expect(template && credentialHostsFor(template, ['token'])).toEqual([]);
@@ -69,7 +69,7 @@ describe('servers that are for certain security schemes', () => {
     ]);
   });
 
-  test('leave what an earlier release reads: the first server, without its schemes', () => {
+  test('let an earlier release read the first server, without its schemes', () => {
     const { template } = compileExample(withServers(byToken, byAccount));
 
     expect(template?.server).toEqual({
@@ -80,7 +80,7 @@ describe('servers that are for certain security schemes', () => {
     expect(template?.hosts).toEqual(['api.example.com']);
   });
 
-  test('are not kept apart from servers for all, whose templates keep their digest', () => {
+  test('are not stored separately when they are for all schemes, so that the digest stays the same', () => {
     const { template } = compileExample(withServers({ url: 'https://api.example.com' }));
 
     expect(template).not.toHaveProperty('servers');
@@ -100,7 +100,7 @@ describe('servers that are for certain security schemes', () => {
   });
 });
 
-describe('a server variable whose value the account has', () => {
+describe('a server variable with a value from the account', () => {
   const account = { get: 'https://api.example.com/sites?all=1', items: '.[]', value: '.id' };
   const server = (variable: object, more: object = {}) => ({
     url: 'https://api.example.com/ex/{site}',
@@ -181,7 +181,7 @@ describe('further addresses of an API (also_at)', () => {
     expect(template?.server?.url).toBe('https://api.example.com/v1');
   });
 
-  test('are part of what was published, and a template without them keeps its digest', () => {
+  test('are part of the digest, and do not change the digest of a template without them', () => {
     const { template: without } = compileExample();
     const { template: withNone } = compileWith([]);
     const { template: withOne } = compileWith(['https://www.example.com']);
@@ -224,7 +224,7 @@ describe('further addresses of an API (also_at)', () => {
     expect(error?.message).toContain(message);
   });
 
-  test('belong to the document, and not to a server or to an MCP server', () => {
+  test('are allowed on the document, and not on a server or for an MCP server', () => {
     const misplaced = compileExample((document) => {
       setMember(document.servers[0] ?? {}, 'x-service-also-at', ['https://a.example']);
     });

@@ -2,8 +2,8 @@ import { isScalar, visit } from 'yaml';
 import type { Document, LineCounter } from 'yaml';
 
 /**
- * The keys that stand twice in one map, the first of them up to a limit. The parser itself compares
- * each key with all others of its map, which takes minutes for a map of 70,000 keys.
+ * Lists the keys that occur twice in one map, up to a limit. The parser itself compares each key
+ * with all others of its map, which takes minutes for a map of 70,000 keys.
  */
 export function findDuplicateKeys(
   document: Document.Parsed,

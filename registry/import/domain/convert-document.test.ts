@@ -63,7 +63,7 @@ describe('an import of a document of another version', () => {
     expect(codes).toContain('version_changed');
   });
 
-  test('refuses what cannot be converted, and names another way', () => {
+  test('refuses a document that cannot be converted, and suggests another way', () => {
     const paths = { '/pets': { get: { parameters: [{ name: 'no place' }] } } };
     expect(importAs({ ...swagger, paths }).imported).toMatchObject({
       ok: false,
@@ -71,7 +71,7 @@ describe('an import of a document of another version', () => {
     });
   });
 
-  test('gives no name of the document to all objects', () => {
+  test('adds no property to all objects when the document uses __proto__', () => {
     const text = JSON.stringify({ ...swagger, produces: ['__proto__'] }).replace(
       '"operationId"',
       '"responses":{"200":{"examples":{"__proto__":"CANARY"}}},"constructor":{},"operationId"',
@@ -137,7 +137,7 @@ describe('an import of a document', () => {
     ['a path by URL', (d) => (d.paths['/cats'] = { $ref: 'https://a.example/cats.yaml#/cats' })],
     ['a parameter', (d) => (d.paths['/cats'] = { get: { parameters: [{ $ref: './p.yaml' }] } })],
     ['a schema', (d) => (d['components'] = { schemas: { Pet: { $ref: '../pet.yaml#/Pet' } } })],
-  ])('refuses one in several files with one finding, here by %s', ([, change]) => {
+  ])('refuses a document in several files with one finding: %s', ([, change]) => {
     const { imported } = importChanged(change);
     expect(imported).toMatchObject({ ok: false, findings: [{ code: 'several_files' }] });
     expect(imported.findings).toHaveLength(1);

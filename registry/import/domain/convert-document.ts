@@ -131,8 +131,8 @@ function convertChecked(
 type VersionedDocument = Pick<ImportSource, 'document' | 'version'>;
 
 /**
- * The document as one of OpenAPI 3.0 or 3.1: Swagger 2.0 is converted, and OpenAPI 3.2 is read without
- * what it adds. Undefined with a finding for anything else.
+ * Reads the document as one of OpenAPI 3.0 or 3.1: Swagger 2.0 is converted, and OpenAPI 3.2 is
+ * read without its additions. Undefined with a finding for anything else.
  */
 function toKnownVersion(document: JsonObject, notes: Notes): VersionedDocument | undefined {
   const [, minor] =
@@ -142,7 +142,7 @@ function toKnownVersion(document: JsonObject, notes: Notes): VersionedDocument |
     if (minor === '2') notes.warn('version_changed', ['openapi'], readAs31);
     return { document, version: '3.1' };
   }
-  // YAML without quotes makes a number of it.
+  // In YAML, a version without quotes is a number.
   const isSwagger = document['swagger'] === '2.0' || document['swagger'] === 2;
   const converted = isSwagger ? convertSwagger({ ...document, swagger: '2.0' }) : undefined;
   if (converted !== undefined) {
@@ -162,7 +162,10 @@ const readAs31 =
 const convertedFrom20 =
   'Swagger 2.0 was converted to OpenAPI 3.0. The paths of findings are those in the converted document.';
 
-/** One finding in place of one for each reference: what the document says is mostly elsewhere. */
+/**
+ * Makes one finding instead of one for each reference, because most of the document is in the other
+ * files.
+ */
 function severalFilesFinding(files: ReadonlySet<string>): ImportFinding {
   const [first = ''] = files;
   const others = files.size > 1 ? ` and ${files.size - 1} more` : '';

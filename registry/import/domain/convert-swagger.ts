@@ -25,8 +25,8 @@ function copy(value: JsonValue): JsonValue {
 }
 
 /**
- * A copy without names that all objects have: the library changes objects in place, those that YAML
- * aliases share too, and assigns under names that the document chooses.
+ * Copies a value without the names that all objects have. The library changes objects in place,
+ * also objects that several YAML aliases share, and assigns to names that the document chooses.
  */
 function copyObject(value: JsonObject): JsonObject {
   const entries = Object.entries(value).filter(([name]) => !isUnsafeName(name));

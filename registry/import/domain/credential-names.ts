@@ -3,8 +3,8 @@ import { textAt } from './source.ts';
 import { wordsOf } from './words.ts';
 
 /**
- * Endings of names that say that the value is a credential, without the marks between words:
- * `X-Shop-Api-Key` and `apiKey` end in `apikey`.
+ * Endings of the names of credentials, without separators between words: `X-Shop-Api-Key` and
+ * `apiKey` end in `apikey`.
  */
 const credentialEndings = [
   'authorization',
@@ -30,7 +30,7 @@ const credentialEndings = [
 const headerNames = ['auth', 'authentication', 'token'];
 const cookieNames = ['session', 'sessionid', 'sid', 'phpsessid', 'jsessionid'];
 
-/** Whether a parameter carries a credential, to judge by its name and place. */
+/** Whether a parameter carries a credential, judged by its name and place. */
 export function isCredentialName(parameter: JsonObject): boolean {
   const location = textAt(parameter, 'in');
   if (location !== 'header' && location !== 'query' && location !== 'cookie') return false;

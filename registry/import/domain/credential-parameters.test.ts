@@ -32,7 +32,7 @@ describe('a parameter that carries a credential in an imported document', () => 
     ['authorization', 'header', { description: 'Bearer {token}' }, { prefix: 'Bearer ' }],
     ['Authorization', 'header', { example: 'Basic YTpi' }, { prefix: 'Basic ' }],
   ])(
-    'becomes a security scheme when it is named %s, in the %s, with %j',
+    'becomes a security scheme when its name is %s in the %s, with %j',
     ([name, place, more, becomes]) => {
       const { template, codes } = importWith([parameter(name, place, more)]);
       expect(template?.auth).toMatchObject([{ type: 'apiKey', ...becomes }]);
@@ -49,14 +49,14 @@ describe('a parameter that carries a credential in an imported document', () => 
     ['Idempotency-Key', 'header'],
     ['X-CSRF-Token', 'header'],
     ['author', 'query'],
-  ] as const)('is not one that is named %s, in the %s', ([name, place]) => {
+  ] as const)('is not recognised when its name is %s in the %s', ([name, place]) => {
     const { template, codes } = importWith([parameter(name, place)]);
     expect(template?.auth).toEqual([]);
     expect(template?.actions['get']?.params).toMatchObject([{ name }]);
     expect(codes).not.toContain('auth_inferred');
   });
 
-  test('joins the schemes of the document where most operations require it', () => {
+  test('is added to the schemes of the document when most operations require it', () => {
     const components = { securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } } };
     const security = [{ bearer: [] }];
     const importBeside = (parameters: JsonObject[]) =>
@@ -73,7 +73,7 @@ describe('a parameter that carries a credential in an imported document', () => 
     expect(same.template?.actions['get']?.params).toEqual([]);
   });
 
-  test('is that of a scheme which the document declares and does not use', () => {
+  test('is recognised as a scheme that the document declares and does not use', () => {
     const components = {
       securitySchemes: { key: { type: 'apiKey', in: 'header', name: 'x-api-key' } },
     };
@@ -82,7 +82,7 @@ describe('a parameter that carries a credential in an imported document', () => 
     expect(template?.security).toEqual([['key']]);
   });
 
-  test('is an alternative where few operations require it', () => {
+  test('becomes an alternative when few operations require it', () => {
     const { template } = importChanged((d) => {
       d['components'] = { securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } } };
       d['security'] = [{ bearer: [] }];
@@ -91,13 +91,13 @@ describe('a parameter that carries a credential in an imported document', () => 
     expect(template?.security).toEqual([['bearer'], ['bearer', 'X-Admin-Api-Key']]);
   });
 
-  test('cannot be a cookie, which is said', () => {
+  test('is reported as unsupported when it is a cookie', () => {
     const { template, codes } = importWith([parameter('session_id', 'cookie', {})]);
     expect(template).toMatchObject({ auth: [], security: [] });
     expect(codes).toContain('auth_unsupported');
   });
 
-  test('may be named by the importing person', () => {
+  test('can be named by the person who imports the document', () => {
     const apiKey = { in: 'header', name: 'X-Shop' } as const;
     const { template } = importWith([parameter('X-Shop')], {}, { apiKey });
     expect(template?.auth).toMatchObject([{ in: 'header', name: 'X-Shop' }]);

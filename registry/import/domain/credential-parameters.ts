@@ -10,15 +10,15 @@ import type { ImportSource } from './source.ts';
 
 const schemeNameMax = 100;
 
-/** The security schemes that an operation needs beside those of its `security`. */
+/** The security schemes that an operation needs in addition to those of its `security`. */
 export interface NeededSchemes {
   readonly names: readonly string[];
-  /** Whether all or most operations need them, and cannot do without. */
+  /** Whether all or most operations need these schemes and do not work without them. */
   readonly isCommon: boolean;
 }
 
 export interface CredentialParameters {
-  /** The declared schemes, and those that were made of parameters. */
+  /** The declared schemes, and the schemes made from parameters. */
   readonly schemes: Schemes;
   readonly needed: readonly NeededSchemes[];
 }
@@ -38,9 +38,10 @@ interface KnownSecurity {
 }
 
 /**
- * Makes security schemes of parameters whose names mean a credential, and of a key that the importing
- * person names: agents must not be asked for credentials. Where the document has schemes of its own,
- * only required parameters become further ones. Undefined when the named key cannot be one.
+ * Makes security schemes of parameters whose names mean a credential, and of a key that the
+ * importing person names, because agents must not be asked for credentials. If the document
+ * declares schemes, only required parameters become further schemes. Undefined when the named key
+ * cannot be a scheme.
  */
 export function findCredentialParameters(
   source: ImportSource,
@@ -61,7 +62,7 @@ export function findCredentialParameters(
     const parameters = parameterNodesOf(source, owner).flatMap((node): CredentialParameter[] => {
       if (!isCredentialName(node.value)) return [];
       const isRequired = node.value['required'] === true;
-      const isKnown = isAt(declared, node.value);
+      const isKnown = hasSchemeAt(declared, node.value);
       if (isSecured ? isKnown || !isRequired : hasOthers && !isKnown && !isRequired) return [];
       const schemeName = schemeNameAt(node);
       return schemeName === undefined ? [] : [{ schemeName, isRequired }];
@@ -69,16 +70,16 @@ export function findCredentialParameters(
     parametersByOwner.set(owner.value, parameters);
     return parameters;
   };
-  const counts = new Map<string, { names: string[]; isRequired: boolean; count: number }>();
+  const countsByNames = new Map<string, { names: string[]; isRequired: boolean; count: number }>();
   for (const { pathItem, operation } of operations) {
     const parameters = [...parametersOf(pathItem), ...parametersOf(operation)];
-    for (const { names, isRequired } of combine(parameters, givenScheme)) {
+    for (const { names, isRequired } of combineSchemes(parameters, givenScheme)) {
       const id = names.join(' ');
-      const count = (counts.get(id)?.count ?? 0) + 1;
-      counts.set(id, { names, isRequired, count });
+      const count = (countsByNames.get(id)?.count ?? 0) + 1;
+      countsByNames.set(id, { names, isRequired, count });
     }
   }
-  const needed = [...counts.values()]
+  const needed = [...countsByNames.values()]
     .map(({ names, isRequired, count }) => ({
       names,
       isCommon: isRequired && count * 2 >= operations.length,
@@ -88,12 +89,15 @@ export function findCredentialParameters(
 }
 
 /** Whether one of the schemes puts its credential where this parameter is. */
-function isAt(schemes: Schemes, parameter: JsonObject): boolean {
+function hasSchemeAt(schemes: Schemes, parameter: JsonObject): boolean {
   return findSchemeAt(schemes, textAt(parameter, 'in'), textAt(parameter, 'name')) !== undefined;
 }
 
-/** The schemes that one operation needs together; each optional parameter makes a further choice. */
-function combine(
+/**
+ * The schemes that one operation needs together. Each optional parameter makes a further
+ * alternative.
+ */
+function combineSchemes(
   parameters: readonly CredentialParameter[],
   givenScheme: string | null,
 ): { names: string[]; isRequired: boolean }[] {

@@ -13,7 +13,7 @@ describe('an operation of an imported document', () => {
     ['delete', '/pets/{id}', 'delete_pets'],
     ['post', '/auth/login', 'post_auth_login'],
     ['get', '/', 'get'],
-  ])('without an operationId, here %s %s, gets the id %s', ([method, path, id]) => {
+  ])('gets an id when it has none: %s %s gets %s', ([method, path, id]) => {
     const { operations } = importChanged((d) => (d.paths = { [path]: { [method]: {} } }));
     expect(operations).toMatchObject([
       { operation_id: id, inferred: expect.arrayContaining(['operation_id']) },

@@ -65,7 +65,7 @@ describe('the security of an imported document', () => {
     ['a header that the gateway sets', { type: 'apiKey', in: 'header', name: 'Host' }],
     ['a parameter that changes the method', { type: 'apiKey', in: 'query', name: '_method' }],
     ['a client certificate', { type: 'mutualTLS' }],
-  ])('loses a scheme with %s, which is reported', ([, scheme]) => {
+  ])('leaves out and reports a scheme with %s', ([, scheme]) => {
     const { template, codes } = importSchemes({ myAuth: scheme }, { security: [{ myAuth: [] }] });
     expect(template).toMatchObject({ auth: [], security: [] });
     expect(codes).toContain('auth_unsupported');

@@ -38,7 +38,7 @@ describe('the sentence that a person reads before approving an operation', () =>
     expect(choose(description)?.sentence).toBe(sentence);
   });
 
-  test('is none that several operations have', () => {
+  test('is not a sentence that several operations have', () => {
     const notice = 'Only for partners of the first hour.';
     const [one, two, three] = chooseSentences([
       { description: `${notice} Deletes a pet.` },
@@ -50,7 +50,7 @@ describe('the sentence that a person reads before approving an operation', () =>
     expect(three?.sentence).toBeUndefined();
   });
 
-  test('says apart from it whether the operation is deprecated', () => {
+  test('comes with a separate mark of deprecation', () => {
     expect(choose('Deletes a pet.', { deprecated: true })?.isDeprecated).toBe(true);
     expect(choose('[Deprecated] Deletes a pet.')?.isDeprecated).toBe(true);
     expect(choose('**Deprecated**: Deletes a pet.')?.isDeprecated).toBe(true);
@@ -59,7 +59,7 @@ describe('the sentence that a person reads before approving an operation', () =>
     expect(choose('Lists what is deprecated.')?.isDeprecated).toBe(false);
   });
 
-  test('costs little more for a text made to be slow than for a plain one', () => {
+  test('takes little more time for a text that was written to be slow', () => {
     for (const part of ['[', '<', '_', '*', '(', '!', 'Note ', '`', '\\\\', 'a.']) {
       expect(chooseSentences([{ description: part.repeat(100_000) }])).toHaveLength(1);
     }

@@ -15,7 +15,7 @@ export interface OperationWords {
   readonly isDeprecated: boolean;
 }
 
-/** Words for what is going away; they are a mark of their own. */
+/** Words that say that an operation is deprecated. They are also reported separately. */
 const endingWords =
   'deprecated|deprecation|obsolete|retired|discontinued|sunset|end of life|do not use|don.t use';
 const noticeWords = `${endingWords}|beta|alpha|preview|experimental|early access|legacy|internal|unstable|note|notes|nb|notice|please note|warning|caution|important|important note|attention|danger|disclaimer|reminder|tip|hint|info|information|todo|heads up|coming soon`;
@@ -52,8 +52,8 @@ const leadingMark = new RegExp(
 );
 
 /**
- * Chooses for each operation the first sentence of its summary and description that no other operation has
- * and that is no notice, such as one that all deprecated operations begin with.
+ * Chooses for each operation the first sentence of its summary and description that no other
+ * operation has. Skips notices, such as the sentence with which all deprecated operations begin.
  */
 export function chooseSentences(operations: readonly JsonObject[]): OperationWords[] {
   const sentencesByOperation = operations.map((operation) => {
@@ -62,14 +62,14 @@ export function chooseSentences(operations: readonly JsonObject[]): OperationWor
     );
     return { operation, summary, description };
   });
-  const counts = new Map<string, number>();
+  const countsBySentence = new Map<string, number>();
   for (const { summary, description } of sentencesByOperation) {
     const keys = new Set([...summary, ...description].map(({ text }) => text.toLowerCase()));
-    for (const key of keys) counts.set(key, (counts.get(key) ?? 0) + 1);
+    for (const key of keys) countsBySentence.set(key, (countsBySentence.get(key) ?? 0) + 1);
   }
   return sentencesByOperation.map(({ operation, summary, description }) => {
     const fitting = [...summary, ...description].find(
-      ({ text, isNotice }) => !isNotice && counts.get(text.toLowerCase()) === 1,
+      ({ text, isNotice }) => !isNotice && countsBySentence.get(text.toLowerCase()) === 1,
     );
     return {
       sentence: fitting && shortenText(fitting.text, sentenceCharactersMax),
@@ -109,7 +109,7 @@ function readBlock(block: string): Sentence[] {
 
 const blockTag = /<\/?(?:p|br|hr|li|ul|ol|h[1-6]|div|table|tr|blockquote|aside)\b[^<>]*>/gi;
 const heading = /^\s{0,3}#{1,6}\s/;
-/** How lines begin that are no part of the paragraph before them. */
+/** The beginnings of lines that are not part of the paragraph before them. */
 const ownLine = /^\s{0,8}(?:[-*+]\s|\d{1,3}[.)]\s|>|\||:::|!!!|={3}|-{3}|\*{3})/;
 
 /** The paragraphs, headings and list items of a text in Markdown or HTML. */
@@ -124,12 +124,12 @@ function blocksOf(text: string): { text: string; isHeading: boolean }[] {
   let isOpen = false;
   for (const line of lines) {
     const isHeading = heading.test(line);
-    const begins = isHeading || ownLine.test(line);
+    const beginsBlock = isHeading || ownLine.test(line);
     const words = (/^\s{0,8}\|/.test(line) ? '' : line)
       .replace(/^\s{0,8}(?:#{1,6}\s|>|[-*+]\s|\d{1,3}[.)]\s|:::|!!!)?\s*(?:\[![A-Z]+\])?/, '')
       .trim();
     const last = blocks.at(-1);
-    if (isOpen && !begins && last !== undefined && words !== '') last.text += ` ${words}`;
+    if (isOpen && !beginsBlock && last !== undefined && words !== '') last.text += ` ${words}`;
     else if (/[\p{L}\p{N}]/u.test(words)) blocks.push({ text: words, isHeading });
     isOpen = words !== '' && !isHeading;
   }
@@ -161,7 +161,9 @@ function splitSentences(text: string): string[] {
   return sentences;
 }
 
-/** An expression for this would take time that grows with the square of a run of full stops. */
+/**
+ * A regular expression for this would take time that grows with the square of a run of full stops.
+ */
 function withoutFullStops(sentence: string): string {
   let { length } = sentence;
   while (length > 0 && /[.\s]/.test(sentence.charAt(length - 1))) length -= 1;

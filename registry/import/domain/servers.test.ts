@@ -96,7 +96,7 @@ describe('the servers of an imported document', () => {
     ['none', [], 'https://a.example.com'],
     ['a host without scheme', [{ url: 'b.example.com/v1' }], undefined],
   ])(
-    'are resolved against the URL of the document when they are %s, which is said',
+    'are resolved against the URL of the document, with a finding, when they are %s',
     ([, servers, becomes]) => {
       const { result, codes } = importChanged((d) => (d['servers'] = servers as never), {
         sourceUrl: 'https://a.example.com/docs/openapi.json',
@@ -127,7 +127,7 @@ describe('the servers of an imported document', () => {
     expect(serverAt('/other')).toBe('https://b.example.com');
   });
 
-  test('stay with operations and paths that name others, up to ten of them', () => {
+  test('stay on operations and paths that declare other servers, up to ten of them', () => {
     const { operations, template } = importChanged((d) => {
       const server = (n: number) => [{ url: `http://more${n}.example.com/v1/` }];
       d.paths['/path'] = { servers: server(0), get: {}, put: { servers: server(1) } };

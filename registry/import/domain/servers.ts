@@ -84,7 +84,10 @@ function convertServer(
   return { ...server, ...descriptionField };
 }
 
-/** Whether variables make the host, other than as labels of it: `https://{domain}`, `{server}/v1`. */
+/**
+ * Whether variables form the host in another way than as labels of it: `https://{domain}`,
+ * `{server}/v1`.
+ */
 function hasOpenHost(text: string, variables: JsonObject): boolean {
   const authority = /^(?:[a-z]+|\{[^{}]*\}):\/\/([^/]*)/i.exec(text)?.[1];
   if (authority !== undefined) return /[{}]/.test(authority.replace(/:\{[^{}]*\}$/, ''));
@@ -211,8 +214,8 @@ function toText(value: JsonValue): string {
 export interface ServerChoice {
   readonly list: JsonObject[];
   /**
-   * The server of an operation that does not go to the chosen ones; null when it goes there. Undefined
-   * when a template cannot have its server, or no further one.
+   * The server of an operation; null when the operation uses the chosen servers. Undefined when a
+   * template cannot have this server, or cannot have another one.
    */
   ownServerOf(operation: ServersOwner): JsonObject | null | undefined;
 }

@@ -12,8 +12,8 @@ import type { Schemes } from './security.ts';
 import type { ImportSource } from './source.ts';
 
 /**
- * The alternatives that the document states. One without `security` may state it in its operations
- * only; then the alternatives of the operations are collected.
+ * The alternatives that the document states. If the document has no `security`, they are collected
+ * from the `security` of its operations.
  */
 export function findStatedSecurity(
   source: ImportSource,
@@ -60,8 +60,8 @@ export function buildSecurity(
 }
 
 /**
- * The alternatives of the template, with the schemes that operations need beside those of their
- * `security`. What all or most operations need joins each alternative.
+ * The alternatives of the template, with the schemes that operations need in addition to those of
+ * their `security`. Schemes that all or most operations need are added to each alternative.
  */
 function withNeededSchemes(
   alternatives: readonly JsonObject[],
@@ -76,8 +76,10 @@ function withNeededSchemes(
   };
   const stated = alternatives.filter((each) => Object.keys(each).length > 0);
   const bases = stated.length > 0 ? stated : [{}];
-  const further = bases.flatMap((base) => needed.flatMap(({ names }) => join(base, names)));
-  const areCommon = needed.some(({ isCommon }) => isCommon) && further.length > 0;
+  const widenedAlternatives = bases.flatMap((base) =>
+    needed.flatMap(({ names }) => join(base, names)),
+  );
+  const areCommon = needed.some(({ isCommon }) => isCommon) && widenedAlternatives.length > 0;
   const kept = areCommon || stated.length === 0 ? [] : alternatives;
-  return [...kept, ...further].slice(0, requirementsMax);
+  return [...kept, ...widenedAlternatives].slice(0, requirementsMax);
 }

@@ -31,7 +31,7 @@ export function presentAction(
   const { key, summary, method, risk } = action;
   const { connected, index } = source;
   const off = connected ? reasonOffAt(index, action, connected.service.baseUrl) : undefined;
-  const actionFacts = { method, risk, templateTier: source.template.tier, autoAllowReads };
+  const allowanceInput = { method, risk, templateTier: source.template.tier, autoAllowReads };
   return {
     service,
     template: common.template,
@@ -39,7 +39,7 @@ export function presentAction(
     description: summary,
     risk,
     score: Math.round(score * 1_000) / 1_000,
-    requires_approval: common.template !== platformKey && needsRule(caller, actionFacts),
+    requires_approval: common.template !== platformKey && needsRule(caller, allowanceInput),
     ...(off === undefined ? {} : { disabled: off }),
     auth: common.auth,
   };

@@ -118,8 +118,8 @@ export async function indexTemplate(
       list.weights.push(sum / (sum + saturation));
     }
     const { key, summary, method, risk, server } = action;
-    const facts = { key, summary, method, risk, ...(server && { server }) };
-    actions.push({ ...facts, keyTerms: termsOf(key).length, phrases });
+    const actionFields = { key, summary, method, risk, ...(server && { server }) };
+    actions.push({ ...actionFields, keyTerms: termsOf(key).length, phrases });
   }
   const { title, description, category } = template;
   const postings = new Map(

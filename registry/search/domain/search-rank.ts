@@ -52,8 +52,8 @@ const scoreShareMin = 0.4;
 const coverageMin = 0.62;
 const confidenceMin = 0.2;
 /**
- * The same for services without intents. A question has more words than their names and summaries
- * can match, so fewer must.
+ * Like `confidenceMin`, for services without intents. A question has more words than their names and
+ * summaries can match, so fewer words must match.
  */
 const confidenceMinWithoutIntents = 0.1;
 /**

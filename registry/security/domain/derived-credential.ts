@@ -194,8 +194,8 @@ function refuseSecretsInUrl(
 }
 
 /**
- * The token URL: absolute and https, or relative to the address of the service. `{part}` may stand
- * for segments of the path.
+ * Reads the token URL. It is absolute and https, or relative to the address of the service.
+ * `{part}` may be a segment of the path.
  */
 function readTokenUrl(context: CompileContext, flow: DocumentNode<JsonObject>): string | undefined {
   const url = readText(context, flow, { key: 'tokenUrl', max: 2000, required: true });

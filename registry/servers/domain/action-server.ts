@@ -8,14 +8,14 @@ import { readText } from '../../document/domain/reading.ts';
 import { baseOf, parseBaseUrl } from './base-url.ts';
 import type { CompiledServers } from './compile-servers.ts';
 
-/** The most different servers that the actions of one template have of their own. */
+/** The most different servers that the actions of one template may declare. */
 export const actionServersMax = 10;
 
 const basePathPattern = /^(?:\/[A-Za-z0-9_~-][A-Za-z0-9._~-]*){1,20}$/;
 
 /**
- * Compiles the `servers` of a path or an operation, which take the place of the document's. Undefined
- * when there are none, or when they cannot be used.
+ * Compiles the `servers` of a path or an operation, which replace the servers of the document.
+ * Undefined when there are none, or when they cannot be used.
  */
 export function compileActionServer(
   context: CompileContext,
@@ -85,7 +85,8 @@ export function addActionServers(
     const message = `Paths and operations may have ${actionServersMax} different servers together.`;
     findings.error('out_of_bounds', ['paths'], message);
   }
-  // There the path says which site, company or tenant is meant, so a server could open all of them.
+  // On these origins the path selects the site, company or tenant, so another server there could
+  // give access to all of them.
   const origins = (servers.servers ?? []).filter(isOfAccount).map(originOf);
   const [clash] = [...urls].filter((url) => origins.includes(new URL(url).origin));
   if (clash !== undefined) {

@@ -5,7 +5,7 @@ import type { Server } from './server.ts';
 
 /**
  * Checks the servers that are for certain security schemes: the schemes exist, each alternative of
- * `security` has a server, and a value comes from the account only where there is one.
+ * `security` has a server, and a value comes from the account only if a scheme has an account.
  */
 export function checkServerSchemes(
   { findings }: CompileContext,
@@ -26,13 +26,14 @@ export function checkServerSchemes(
     findings.error('security_scheme_unknown', ['servers', index, 'x-service-for'], message);
   }
   const ways = security.length === 0 ? [[]] : security;
-  const homeless = ways.find(
+  const wayWithoutServer = ways.find(
     (way) =>
       !servers.some(
         ({ schemes }) => schemes === undefined || schemes.some((scheme) => way.includes(scheme)),
       ),
   );
-  if (homeless === undefined) return;
-  const words = homeless.length === 0 ? 'calls without credentials' : homeless.join(' and ');
+  if (wayWithoutServer === undefined) return;
+  const words =
+    wayWithoutServer.length === 0 ? 'calls without credentials' : wayWithoutServer.join(' and ');
   findings.error('server_invalid', ['servers'], `Add a server for ${words}; none is for it.`);
 }

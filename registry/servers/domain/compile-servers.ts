@@ -57,7 +57,7 @@ export function compileServers(
     ({ schemes, variables }) =>
       schemes === undefined && variables.every(({ account }) => account === undefined),
   );
-  const server = asEarlier(first);
+  const server = toEarlierForm(first);
   return isPlain ? { server, hosts } : { server, servers, hosts };
 }
 
@@ -65,7 +65,7 @@ export function compileServers(
  * The server as components of an earlier release read it. They do not know where the value of a
  * variable of the account comes from, so they must accept no value.
  */
-function asEarlier({ schemes: _schemes, variables, ...server }: Server): Server {
+function toEarlierForm({ schemes: _schemes, variables, ...server }: Server): Server {
   return {
     ...server,
     variables: variables.map(({ account, ...variable }) =>

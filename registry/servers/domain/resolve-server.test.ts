@@ -195,7 +195,7 @@ describe('the host of a server URL (hostOf)', () => {
     ['https://api.example.com:8443', 'api.example.com:8443'],
     ['http://api.example.com:80', 'api.example.com'],
     ['https://[::1]:8443', '[::1]:8443'],
-  ])('is, for %s, %s', ([url, host]) => {
+  ])('of %s is %s', ([url, host]) => {
     expect(hostOf(new URL(url))).toBe(host);
   });
 });

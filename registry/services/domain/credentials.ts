@@ -26,14 +26,18 @@ export interface ExistingSecret {
    */
   readonly reference: string;
   readonly allowedHosts: readonly string[];
-  /** When the provider refused it; null when it did not since a call succeeded. */
+  /**
+   * When the provider refused the credential; null when it has not done so since the last success.
+   */
   readonly refusedAt: string | null;
 }
 
 export interface ExistingConnection extends ExistingSecret {
   readonly provider: string;
   readonly actsAs: TokenActor | null;
-  /** What it is bound to, where an account can have several sites, companies or tenants. */
+  /**
+   * The site, company or tenant to which the credential is bound, if an account can have several.
+   */
   readonly pin?: AccountPin | null;
   readonly status: 'pending' | 'active' | 'needs_reauth' | 'revoked';
   /** The page where the owner can complete or repair the connection. */

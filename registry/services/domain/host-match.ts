@@ -6,10 +6,10 @@ import type { Service } from './service.ts';
 type Reached = Pick<CompiledTemplate, 'hosts' | 'server' | 'servers' | 'alsoAt' | 'auth'>;
 
 /**
- * Whether a request to this host (in the form that permission keys use) may be one of the
- * template's: its API is there, by the values of its variables perhaps, or the host is of a provider
- * at which its accounts are. Calls by full URL to such a host are subject to the deny rules on the
- * template.
+ * Whether a request to this host (in the form that permission keys use) may belong to the template.
+ * That is so when the template's API may be on the host, with some values of its variables, or when
+ * the provider of its accounts uses the host. Calls by full URL to such a host are subject to the
+ * deny rules on the template.
  */
 export function matchesHost(template: Reached, host: string): boolean {
   return (
@@ -22,8 +22,9 @@ export function matchesHost(template: Reached, host: string): boolean {
 }
 
 /**
- * By what a request to this host may be one of the service's: a root of its template (`root`), or
- * the provider of its template (`provider`). Undefined when neither is there.
+ * Why a request to this host may belong to the service: a root of its template is on the host
+ * (`root`), or the provider of its template uses the host (`provider`). Undefined when neither is
+ * the case.
  */
 export function otherMatchOf(
   { baseUrl }: Pick<Service, 'baseUrl'>,
@@ -34,7 +35,7 @@ export function otherMatchOf(
   return isOfProviderAt(template, host) ? 'provider' : undefined;
 }
 
-/** Whether the host is on the list of a built-in provider of the template's accounts. */
+/** Whether a built-in provider of the template's accounts lists this host. */
 function isOfProviderAt({ auth }: Pick<CompiledTemplate, 'auth'>, host: string): boolean {
   return auth.some(
     (method) =>

@@ -18,14 +18,16 @@ export interface ServiceAddress {
   readonly baseUrl: string;
   /** The host of the base URL, and all others at which deny rules reach the service. */
   readonly hosts: readonly string[];
-  /** Those of `hosts` to which credentials may go. The host of the base URL comes first. */
+  /** The hosts among `hosts` to which credentials may go. The host of the base URL comes first. */
   readonly credentialHosts: readonly string[];
   /**
-   * The servers that actions have of their own, to which credentials go too. None at a base URL that an
-   * admin gave.
+   * The servers that single actions declare, to which credentials go too. None at a base URL that
+   * an admin gave.
    */
   readonly actionServers?: readonly string[];
-  /** The values of all variables, also of one that the account of the connection has. */
+  /**
+   * The values of all variables, including a value that comes from the account of the connection.
+   */
   readonly variables: Readonly<Record<string, string>>;
 }
 
@@ -120,8 +122,8 @@ function valueOfAccount(
 }
 
 /**
- * Of these alternatives, those whose server has all these variables; all of them when no server has.
- * So a variable that was given also says by which alternative the service is to be connected.
+ * The alternatives whose server has all the given variables; all alternatives when no server has
+ * them. So the given variables also select the alternative with which the service is connected.
  */
 export function waysWithVariables<Way extends { readonly schemes: readonly string[] }>(
   template: CompiledTemplate,
