@@ -69,7 +69,7 @@ describe('the report of a test run', () => {
     ['a missing report', 1, undefined, []],
     ['an error outside of tests', 1, reportOf('passed', [['passed', 'a']]), []],
     ['a run without tests', 0, undefined, []],
-  ])('for %s and the exit code $1, lists the failures $3', ([, code, reportText, failed]) => {
+  ])('lists the failures $3 for %s and the exit code $1', ([, code, reportText, failed]) => {
     const { files, isBroken } = parseReport(code, reportText);
 
     expect(files.flatMap((file) => file.failed)).toEqual(failed);

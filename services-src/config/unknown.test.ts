@@ -24,7 +24,7 @@ describe('an environment variable that is not a setting', () => {
     ['RATE_PUBLIC_PER_HOUR', 'RATE_PUBLIC_PER_MINUTE'],
     ['REQUESTS_PER_HUOR', 'REQUESTS_PER_HOUR'],
     ['LOG_LEVLE', 'LOG_LEVEL'],
-  ])('such as %s, which resembles the setting %s, is refused', ([name]) => {
+  ])('is refused when it resembles a setting: %s resembles %s', ([name]) => {
     expect(load(name)).toThrow(`${name} is not a setting of the gateway.`);
   });
 

@@ -75,7 +75,7 @@ describe('findCollision', () => {
     ['one credential', [a]],
     ['two headers', [a, b]],
     ['a header and a query parameter of one name', [a, { in: 'query', key: 'X-A' }]],
-  ])('finds none in %s', ([, credentials]) => {
+  ])('finds no collision in %s', ([, credentials]) => {
     expect(findCollision(credentials)).toBeUndefined();
   });
 
@@ -83,7 +83,7 @@ describe('findCollision', () => {
     ['twice the same', [a, { ...a }]],
     ['a name in other letters', [a, { ...a, key: 'x-a' }]],
     ['the same with another between them', [a, b, { ...a }]],
-  ])('finds the last of %s', ([, credentials]) => {
+  ])('finds the last credential of %s', ([, credentials]) => {
     expect(findCollision(credentials)).toBe(credentials.at(-1));
   });
 });

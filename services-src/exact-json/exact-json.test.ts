@@ -16,7 +16,7 @@ describe('parseExactJson', () => {
     ['{"a":{"b":[1e400]}}', { a: { b: ['1e400'] } }],
     ['{"a": 1e-400}', { a: '1e-400' }],
     ['{"__proto__":9007199254740993}', JSON.parse('{"__proto__":"9007199254740993"}') as JsonValue],
-  ])('gives the numbers of %s that a reader would change as text', ([text, value]) => {
+  ])('gives numbers as text when a reader would change them: %s', ([text, value]) => {
     expect(parseExactJson(text)).toEqual({ value, inexactCount: 1 });
   });
 
@@ -171,7 +171,7 @@ describe('digits that are given as text', () => {
     ['a number or a text', { anyOf: [{ type: 'integer' }, { type: 'string' }] }, '7', '"7"'],
     ['a number or anything', { anyOf: [{ type: 'integer' }, {}] }, '7', '"7"'],
     ['only null', { anyOf: [{ type: 'null' }] }, '7', '"7"'],
-  ])('are written, where the schema takes %s, as $3', ([, schema, value, sent]) => {
+  ])('are written as $3 when the schema takes %s', ([, schema, value, sent]) => {
     expect(JSON.stringify(toRawNumbers(value, schema))).toBe(sent);
   });
 

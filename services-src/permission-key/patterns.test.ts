@@ -15,7 +15,7 @@ function splitOf(key: string) {
   return segments;
 }
 
-describe('whether a pattern matches a permission key (matchesKey)', () => {
+describe('matchesKey (whether a pattern matches a permission key)', () => {
   test.for<[pattern: string, key: string, expected: boolean]>([
     ['github:issues.create:acme/site', 'github:issues.create:acme/site', true],
     ['github:issues.create:acme/site', 'github:issues.create:acme/site2', false],
@@ -64,7 +64,7 @@ describe('whether a pattern matches a permission key (matchesKey)', () => {
     ['secret:token:*', 'secret:token:api.example.com', true],
     ['secret:token:api.example.com', 'secret:token:evil.example', false],
     ['damaged', 'github:issues.create:x', false],
-  ])('is answered for the pattern %s and the key %s with %s', ([pattern, key, expected]) => {
+  ])('gives for the pattern %s and the key %s: %s', ([pattern, key, expected]) => {
     expect(matches(pattern, key)).toBe(expected);
   });
 
@@ -74,7 +74,7 @@ describe('whether a pattern matches a permission key (matchesKey)', () => {
     ['github:*:*', 'github:issues.create:x', false],
     ['http:ANY:a/**', 'http:GET:a/b', false],
   ])(
-    'is answered for the pattern %s of an exact rule, which has no wildcards, and the key %s with %s',
+    'gives for the pattern %s of an exact rule, which has no wildcards, and the key %s: %s',
     ([pattern, key, expected]) => {
       expect(matches(pattern, key, true)).toBe(expected);
     },
@@ -179,7 +179,7 @@ describe('whether a pattern matches a permission key (matchesKey)', () => {
   });
 });
 
-describe('whether one pattern covers all of another pattern (coversAllOf)', () => {
+describe('coversAllOf (whether one pattern covers all of another pattern)', () => {
   test.for<[outer: string, inner: string, expected: boolean]>([
     ['github:*:*', 'github:issues.create:*', true],
     ['github:issues.create:*', 'github:issues.create:*', true],
@@ -190,14 +190,9 @@ describe('whether one pattern covers all of another pattern (coversAllOf)', () =
     ['http:ANY:a.example/**', 'http:GET:a.example/**', true],
     ['http:GET:a.example/**', 'http:ANY:a.example/**', false],
     ['*:*:*', 'http:ANY:a.example/**', true],
-  ])(
-    'is answered for the pattern %s and the covered pattern %s with %s',
-    ([outer, inner, expected]) => {
-      expect(coversAllOf(compilePattern(outer, false), compilePattern(inner, false))).toBe(
-        expected,
-      );
-    },
-  );
+  ])('gives for the pattern %s and the covered pattern %s: %s', ([outer, inner, expected]) => {
+    expect(coversAllOf(compilePattern(outer, false), compilePattern(inner, false))).toBe(expected);
+  });
 
   test('is false for an exact rule and anything broader than the rule', () => {
     const exact = compilePattern('github:issues.create:*', true);

@@ -93,7 +93,7 @@ describe('a URL', () => {
     'https://api.example.com:8443/ex/a1/pages',
     'https://api.example.com.evil.example/ex/a1/pages',
     'no URL',
-  ])('is not within them: %s', (url) => {
+  ])('is not within the base URLs: %s', (url) => {
     expect(isWithin(places, url)).toBe(false);
   });
 });

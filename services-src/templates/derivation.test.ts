@@ -64,7 +64,7 @@ describe('the region of a signature', () => {
 });
 
 describe('tokenHostOf', () => {
-  it('names the host of an absolute token URL only', () => {
+  it('returns the host only of an absolute token URL', () => {
     expect(tokenHostOf(createBearerDerivation('https://id.example.com/token'))).toBe(
       'id.example.com',
     );
