@@ -20,8 +20,8 @@ export const storeAccount = 'gateway';
 export const storeApiPrefix = 'STORE.API';
 
 /**
- * When a request crosses from one NATS account to another, the NATS server replaces its reply
- * subject by a random one with this prefix, to which it accepts one message.
+ * When a request crosses from one NATS account to another, the NATS server replaces the request's
+ * reply subject by a random subject with this prefix. The server accepts one message to it.
  */
 export const importedReplyPrefix = '_R_.';
 

@@ -14,9 +14,9 @@ import type { Deadline } from './deadline.ts';
 import { rpcAttributesOf } from './rpc-attributes.ts';
 
 /**
- * The largest request and the largest answer in bytes: what NATS allows (`max_payload`), less the
- * headers. Both transports refuse a larger one with a typed error, so that no caller is left without
- * an answer.
+ * The most bytes of a request or an answer: what NATS allows for a message (`max_payload`), less
+ * the headers. Both transports refuse a larger message with a typed error, so that every caller
+ * gets an answer.
  */
 export const messageBytesMax = 4 * 1024 * 1024 - 4096;
 
@@ -41,7 +41,7 @@ export interface IncomingRequest {
   readonly caller: Component;
   /** The time that the caller allows; undefined leaves the limit of the endpoint. */
   readonly timeoutMs: number | undefined;
-  /** The span of the caller; unset when the caller's span is the active one. */
+  /** The span of the caller; unset when it is the active span. */
   readonly parent?: Context;
   /** @throws AppError `invalid_request` when the request is not JSON */
   readonly readJson: () => unknown;

@@ -199,9 +199,9 @@ async function sendDespiteLosses({
 }
 
 /**
- * Sends the request again while it reaches a replica of a release that cannot read it. Such a
- * replica has done nothing. NATS chooses the replica at random, so several attempts may reach the
- * same one.
+ * Sends the request again while the replicas that receive it belong to a release that cannot read
+ * it. Such a replica has done nothing. NATS chooses the replica at random, so several attempts may
+ * reach the same replica.
  */
 async function askUntilRead(
   deadline: Deadline,
@@ -250,7 +250,7 @@ function throwIfError(reply: Msg): void {
 /**
  * Replaces an error code that only a later release knows by the first known code with the same HTTP
  * status. An unknown code with a 5xx status becomes `internal`: 5xx codes tell callers whether a
- * call may be repeated, and a wrong one could cause a wrong repetition.
+ * call may be repeated, and a wrong code could cause a wrong repetition.
  */
 function errorCodeOf(httpStatus: number): ErrorCode {
   const [known] = Object.entries(errorCodes).find(

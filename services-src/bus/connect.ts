@@ -54,7 +54,7 @@ export async function connectBus({
 
 /**
  * Logs in as the component's second NATS user, which may only read the event stream. The user name
- * is the name in the URL followed by `_reader`, and the password is the one in the URL.
+ * is the name in the URL followed by `_reader`. The password is that of the URL.
  */
 export async function connectReader({
   name,

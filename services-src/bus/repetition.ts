@@ -1,8 +1,8 @@
 import type { Msg } from '@nats-io/transport-node';
 
 /**
- * How long a client waits for an answer before it sends a repeatable request a second time. It is
- * much longer than such a request takes, so that only a lost or stuck one is repeated.
+ * How long a client waits for an answer before it sends a repeatable request a second time. Such
+ * requests usually take much less time, so only a lost or stuck request is repeated.
  */
 export const repeatAfterMs = 1_000;
 

@@ -33,9 +33,9 @@ export function defineConfig<const N extends SettingName>(
 }
 
 /**
- * Reads a component's settings. Refuses by name every setting that is malformed or missing, and
- * every variable that resembles a setting without being one: a misspelt setting would silently have
- * no effect. Variables that Kubernetes sets for its Services are ignored.
+ * Reads a component's settings. Refuses, with its name, every setting that is malformed or missing.
+ * Also refuses every variable that resembles a setting but is none, because a misspelt setting
+ * would silently have no effect. Variables that Kubernetes sets for its Services are ignored.
  */
 export function loadConfig<N extends SettingName>(
   { component, names, check }: ConfigSpec<N>,

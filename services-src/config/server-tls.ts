@@ -12,8 +12,8 @@ const untrustedCodes = new Set([
 ]);
 
 /**
- * What the operator has to do when TLS to Postgres or NATS failed; undefined for every other
- * failure. `setting` is the one that holds the server's URL.
+ * Tells the operator what to do when TLS to Postgres or NATS failed; undefined for every other
+ * failure. `setting` is the setting that holds the server's URL.
  */
 export function describeTlsFailure(error: unknown, setting: string): string | undefined {
   if (!(error instanceof Error)) return undefined;

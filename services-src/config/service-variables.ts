@@ -1,9 +1,9 @@
 import { isIP } from 'node:net';
 
 /**
- * Whether a variable is one that Kubernetes sets in every pod for each Service of its namespace.
- * The name alone does not say so, because a misspelt setting may look alike; the value has to be
- * what the kubelet writes for such a name.
+ * Whether Kubernetes sets this variable in every pod, for a Service of the pod's namespace. The
+ * name alone does not show this, because a misspelt setting may look alike, so the value must also
+ * be what the kubelet writes for such a name.
  *
  * The kubelet sets such a variable only where the pod does not set it itself. So when a variable
  * with the name of a setting (`HEALTH_PORT`, beside a Service called `health`) has such a value,

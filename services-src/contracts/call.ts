@@ -115,7 +115,7 @@ export const storedFile = z.strictObject({
 });
 export type StoredFile = z.infer<typeof storedFile>;
 
-/** The most images, sounds and blobs of one MCP tool's answer that are kept. */
+/** The most images, sounds and blobs that are kept of the answer of one MCP tool. */
 export const toolFilesMax = 20;
 
 /** The upstream's answer in its public form (docs/reference/calling.md#answers). */

@@ -28,9 +28,9 @@ interface CredentialPlaceRules {
 }
 
 /**
- * What differs between the places. Two things about a place are elsewhere: how a value is written
- * there (executor/request/domain/inject.ts), and which further names templates may not use
- * (registry/security/domain/credential-name.ts). CONTRIBUTING.md says how to add a place.
+ * The places with what differs between them. Two things about a place are in other files: how a
+ * value is written there (executor/request/domain/inject.ts), and which further names templates may
+ * not use (registry/security/domain/credential-name.ts). CONTRIBUTING.md says how to add a place.
  */
 export const credentialPlaces: Readonly<Record<CredentialPlace, CredentialPlaceRules>> = {
   header: {
@@ -74,8 +74,8 @@ export function replacedNamesOf(
 }
 
 /**
- * The first credential that cannot be sent together with one before it, because the later one would
- * replace the earlier one.
+ * The first credential that cannot be sent together with an earlier one, because it would replace
+ * the earlier credential.
  */
 export function findCollision<Each extends PlacedCredential>(
   credentials: readonly Each[],

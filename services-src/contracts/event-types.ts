@@ -106,9 +106,9 @@ export const eventTypesOf = {
     'webhook.deleted': 'internal',
     'webhook.disabled': 'public',
     /**
-     * A component published an event that only another component may publish; the audit log records
-     * this event instead of the forged one. The notifier, which reads every event, reports those of
-     * the stream EVENTS; the audit component itself records those of the stream AUDIT.
+     * A component published an event that only another component may publish. The audit log records
+     * this event instead of the forged event. The notifier, which reads every event, reports forged
+     * events in the stream EVENTS; the audit component itself records those in the stream AUDIT.
      */
     'event.refused': 'internal',
   },

@@ -35,8 +35,8 @@ export type Event = z.infer<typeof event>;
 /** An event as a reader gets it. */
 export interface ReceivedEvent extends Event {
   /**
-   * JSON of the members that a later release added and that this one dropped, by their path; absent
-   * when there are none.
+   * The members that a later release added and that this release dropped, as JSON by their paths;
+   * absent when there are none.
    */
   readonly unread?: string;
 }

@@ -12,9 +12,9 @@ export interface Probe extends AsyncDisposable {
 }
 
 /**
- * Asks a database over a separate connection, on which no other query can be in the way. After a
- * failure, the next question opens a new connection, because one that was cut off without notice
- * would never answer.
+ * Asks a database over a separate connection, where no other query can delay the question. After a
+ * failure, the next question opens a new connection, because a connection that was cut off without
+ * notice would never answer.
  */
 export function openProbe(connect: () => postgres.Sql): Probe {
   let connection: postgres.Sql | undefined;

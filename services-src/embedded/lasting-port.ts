@@ -5,8 +5,8 @@ import { join } from 'node:path';
 
 const takenPorts = new Set<number>();
 /**
- * The lowest port to use. The system takes the ports of outgoing connections, and those of servers
- * that listen on any port, from a higher range. So they cannot take the port of a server that has
+ * The lowest port to use. For outgoing connections and for servers that listen on any port, the
+ * system chooses ports from a higher range. So it never gives away the port of a server that has
  * not started yet or is stopped.
  */
 const lowestPort = 15_000;

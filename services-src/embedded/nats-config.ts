@@ -1,4 +1,4 @@
-/** What differs between the NATS server that `npm start` runs and the one that an operator runs. */
+/** The settings that differ between the NATS server of `npm start` and that of an operator. */
 export interface NatsServerConfig {
   /** The address to listen on; by default all of them. */
   readonly host?: string;

@@ -44,7 +44,8 @@ export function createRelayBatches({ db, publish, logger }: Options): {
 } {
   const failures = createFailures(logger);
   /**
-   * A stream that refused its last message is tried with one row at a time until it accepts one.
+   * When a stream refused its last message, the relay sends it one row at a time until it accepts
+   * one.
    */
   const limitFor = (stream: StreamName) => (failures.of(stream) === undefined ? batchRowsMax : 1);
   const publishTo = async (stream: StreamName, rows: readonly OutboxRow[]) => {
@@ -60,8 +61,8 @@ export function createRelayBatches({ db, publish, logger }: Options): {
         const limit = limitFor(auditStream);
         const rows = await listUnrecordedRows(tx, { limit });
         if (rows.length === 0) {
-          // Another replica may have published the row that AUDIT refused from this one. With no
-          // row left to try, this replica would never learn that AUDIT accepts records again.
+          // Another replica may have published the row that AUDIT refused from this replica.
+          // Without a row to try, this replica would never learn that AUDIT accepts records again.
           const mayTakeAgain =
             failures.of(auditStream) !== undefined && !(await hasUnrecordedRows(tx));
           if (mayTakeAgain) failures.note(auditStream, undefined);

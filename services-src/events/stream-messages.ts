@@ -46,8 +46,8 @@ export function openRowPublisher(bus: Bus, owner: Component): PublishRows {
   const store = jetstream(bus.nats, { timeout: timeoutMs });
   const manager = jetstreamManager(bus.nats, { checkAPI: false, apiPrefix: storeApi });
   /**
-   * NATS reports no responders both for a stream that is missing and, for a moment, for one whose
-   * server restarts. This function asks the server which it is.
+   * NATS reports no responders for a stream that is missing and also, for a moment, for a stream
+   * whose server restarts. This function asks the server which is the case.
    */
   const explainFailure = async (stream: StreamName, failure: Error | undefined) => {
     const { cause } = failure ?? {};

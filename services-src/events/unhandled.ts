@@ -29,8 +29,8 @@ export interface Unhandled {
    */
   readonly noteLeft: (sequence: number, publishedAt: number) => boolean;
   /**
-   * Whether this replica has been busy with one message for this long, or has failed at one again
-   * and again.
+   * Whether this replica has been busy with one message for this long, or has failed to handle a
+   * message again and again.
    */
   readonly isStuckFor: (ms: number) => boolean;
 }

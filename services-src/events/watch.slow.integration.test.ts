@@ -140,8 +140,8 @@ test('a reader is not reported as behind for an event that it leaves to a later 
     bus: await environment.connectReader('notifier'),
     durable: 'notifier',
     checkEveryMs: 50,
-    // Longer than the pause before a failed message comes again, and shorter than before one that
-    // was left.
+    // Longer than the pause before a failed message is delivered again, and shorter than the pause
+    // before a message that was left to a later release.
     behindAfterMs: 2_500,
     logger: pino({ level: 'warn' }, { write: (line: string) => void logged.push(line) }),
     async handle(events) {

@@ -22,8 +22,8 @@ interface WatchedReader {
   readonly unhandled: Unhandled;
   readonly checkEveryMs: number;
   /**
-   * A reader counts as behind when events are pending and for this long either none was delivered
-   * or acknowledged, or this replica has been stuck with one.
+   * A reader counts as behind when events are pending and one of two things is true for this long:
+   * no event was delivered or acknowledged, or this replica has been stuck with one event.
    */
   readonly behindAfterMs: number;
 }

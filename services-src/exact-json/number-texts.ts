@@ -21,10 +21,10 @@ export interface NumberIssue {
 const issuesMax = 20;
 
 /**
- * Replaces digits that were given as text by numbers, where the schema takes only a number; for
- * checking a value against its schema. Callers give numbers of more than fifteen digits as text,
- * because most JSON readers change them. Those that doubles do not hold are checked by their digits:
- * `issues` says which of them their schema forbids, at most twenty.
+ * Replaces digits that were given as text by numbers, where the schema takes only a number. The
+ * result is for checking a value against its schema. Callers give numbers of more than fifteen
+ * digits as text, because most JSON readers change such numbers. Numbers that doubles cannot hold
+ * are checked by their digits: `issues` lists those that their schema forbids, at most twenty.
  */
 export function readNumberTexts(
   value: JsonValue,

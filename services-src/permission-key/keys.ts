@@ -9,9 +9,9 @@ export const keyCharactersMax = 4096;
 export const wholeAction = '*';
 
 /**
- * The characters that are percent-encoded in a key: those with a meaning in rules (`%`, `*`),
- * control characters and hidden ones. So no caller can make a wildcard, and a key looks the same
- * wherever it is shown.
+ * The characters that are percent-encoded in a key: `%` and `*`, which have a meaning in rules,
+ * control characters and hidden characters. So no caller can make a wildcard, and a key looks the
+ * same wherever it is shown.
  */
 const charactersEncodedInArgument = new RegExp(`[%*\\p{Cc}${hiddenCharacters}]`, 'gu');
 /** In service and action `:` is encoded as well, because a key is split at its first two colons. */

@@ -9,8 +9,8 @@ export interface RulePattern {
 }
 
 /**
- * Creates a test of which permission keys a rule with this pattern covers. It finds waiting
- * approvals that a new rule would make unnecessary; the decision about a call is always policy's.
+ * Creates a test whether a rule with this pattern covers a permission key. The test finds waiting
+ * approvals that a new rule would make unnecessary. Only policy decides about calls.
  */
 export function createMatcher({ pattern, exact }: RulePattern): (key: string) => boolean {
   const compiledPattern = compilePattern(pattern, exact);

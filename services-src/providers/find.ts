@@ -2,7 +2,10 @@ import type { OauthProvider } from '#contracts/oauth-provider';
 import { isProviderUrl } from './fill.ts';
 import { loadBuiltInProviders } from './load.ts';
 
-/** Finds the built-in provider with this authorization URL, or otherwise one on the URL's host. */
+/**
+ * Finds the built-in provider with this authorization URL, or otherwise a provider on the URL's
+ * host.
+ */
 export function findProviderAt(authorizationUrl: string): OauthProvider | undefined {
   const rows = [...loadBuiltInProviders().values()];
   const exactProvider = rows.find((row) =>

@@ -49,8 +49,8 @@ export function coveredScopesOf(
 }
 
 /**
- * Replaces the names of scopes by those that requests use. Some providers report a scope under
- * another name than the name by which it is requested.
+ * Replaces the names under which a provider reports scopes by the names with which scopes are
+ * requested, if these differ.
  */
 export function normaliseScopes(
   provider: ScopeRow | undefined,

@@ -62,7 +62,8 @@ export function createClockComparison(now: () => number = Date.now): ClockCompar
       name: 'clock',
       isOwn,
       async run() {
-        // When asking for the time fails, the check that asks for it fails, so this one does not.
+        // When asking for the time fails, the check that asks for it reports that, so this check
+        // does not.
         await runningComparison.catch(() => undefined);
         if (differenceMs <= clockDifferenceMsMax) return;
         throw new Error(`The clock is wrong by ${Math.round(differenceMs)} ms.`);

@@ -18,8 +18,8 @@ export interface Pool<Name extends string = string> {
 }
 
 /**
- * The smallest capacity that is shared. Each level leaves at least one whole place for others; in a
- * smaller pool that would be more than the fifth that is meant to stay free.
+ * The smallest capacity that is shared. Each level leaves at least one whole place for other
+ * groups. In a smaller pool, one place would be more than the fifth that is meant to stay free.
  */
 const sharedCapacityMin = 16;
 

@@ -1,7 +1,7 @@
 const windowMs = 60_000;
 /**
- * The most kinds of lines in a minute that are counted separately. Beyond it, lines with the same
- * message count as one kind.
+ * The most kinds of lines in a minute that are counted separately. When there are more, lines with
+ * the same message count as one kind.
  */
 const kindsMax = 100;
 

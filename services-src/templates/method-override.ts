@@ -121,7 +121,7 @@ const overrideHintPattern = /method|%|\\/i;
 /**
  * RFC 7578 §4.2: `Content-Disposition: form-data; name="_method"`, in quotes or without. Rack reads
  * a quoted `\_` as `_` (RFC 9110 §5.6.4). PHP takes `'` for a quote as well, so a name that begins
- * with one is read in both ways. The look-ahead keeps a value from hiding a name inside it.
+ * with `'` is read in both ways. The look-ahead prevents a value from hiding a name inside it.
  */
 function refuseOverrideInParts(text: string): void {
   for (const [, quoted, quotedByPhp, plain] of text.matchAll(

@@ -67,8 +67,9 @@ const restOfPath = /^(?:\[\])*(?:\.[^.[\]]+(?:\[\])*)*$/;
 const stepsMax = 16;
 
 /**
- * Splits a path such as `fields.project.key` or `to[]` into the parameter in which it begins, whose
- * own name may contain dots, and the steps from there. Undefined when no parameter begins it.
+ * Splits a path such as `fields.project.key` or `to[]` into the parameter in which it begins and
+ * the steps from there. The parameter's own name may contain dots. Undefined when no parameter
+ * begins the path.
  */
 export function parseScopePath<Param extends { readonly name: string }>(
   path: string,

@@ -74,8 +74,9 @@ export function isPlainPath(path: string): boolean {
 }
 
 /**
- * The part of a path that every server reads in one way: all of it when it is in plain form, otherwise
- * the part before the first segment that is not. Empty when a segment may lead back up.
+ * The part of a path that every server reads in the same way. This is the whole path if it is in
+ * plain form, and otherwise the part before the first segment that is not. Empty when a segment may
+ * lead back up.
  */
 export function plainPartOf(path: string): string {
   const segments = path.split('/').slice(1);

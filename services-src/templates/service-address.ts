@@ -46,9 +46,10 @@ function literalsOf({ url }: TemplateServer): readonly string[] {
 }
 
 /**
- * The texts between these literals; undefined when a literal is missing. If there are several ways to
- * split the text, returns the one with the longest first values. Values of variables have no dots in a host and no
- * slashes, so there are several only within one label (`{app}-{stage}.example.com`).
+ * The texts between these literals; undefined when a literal is missing. If there are several ways
+ * to split the text, returns the way with the longest first values. Values of variables have no
+ * dots in a host and no slashes, so several ways exist only within one label
+ * (`{app}-{stage}.example.com`).
  */
 function valuesBetween(literals: readonly string[], text: string): string[] | undefined {
   const [head = '', ...others] = literals;

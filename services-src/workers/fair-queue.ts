@@ -26,7 +26,7 @@ const identityLevel = { name: 'identity', percent: 80 };
 
 /**
  * A queue that is fair between owners, and between the identities of an owner: a job does not wait
- * for all the jobs that another one queued before it.
+ * until all jobs that another owner or identity queued earlier have run.
  */
 export class FairQueue<Job extends OwnedJob> {
   readonly #limits: Limits;

@@ -126,7 +126,7 @@ export const approvals = defineContract('approvals', {
   },
   /**
    * What the current rules say about the call of an approval. Throws `already_resolved` when the
-   * call has ended and its data is erased.
+   * call has ended, because its data is erased then.
    */
   explain: {
     request: requestById,

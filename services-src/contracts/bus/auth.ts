@@ -197,8 +197,8 @@ export const auth = defineContract('auth', {
     repeatable: false,
   },
   /**
-   * Stops an identity and its subtree. `restoreIdentity` undoes it, for a caller with at least the
-   * rank of the one who archived.
+   * Stops an identity and its subtree. `restoreIdentity` undoes this, for callers whose rank is not
+   * below that of the caller who archived the identity.
    */
   archiveIdentity: {
     request: changeRequest.extend({ id }),

@@ -39,8 +39,8 @@ const providerFailures = [
 ] as const;
 
 /**
- * The service to whose hosts a credential would be sent. The executor asks policy whether these are
- * the service's hosts.
+ * The service to which a credential would be sent. The executor asks policy whether the given hosts
+ * are the service's hosts.
  */
 export const connectedServiceFields = {
   template: templateReference,

@@ -116,8 +116,8 @@ export const policy = defineContract('policy', {
     repeatable: true,
   },
   /**
-   * What the current rules say about a suspended call of its requester. It signs nothing and
-   * changes nothing.
+   * What the current rules say about a suspended call, checked as a call of its requester. It signs
+   * nothing and changes nothing.
    */
   explainGap: {
     request: z.strictObject({ orgId: id, gap: signedGap }),

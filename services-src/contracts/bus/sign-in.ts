@@ -115,8 +115,8 @@ export const signInEndpoints = {
       key: name,
       returnTo,
       /**
-       * The cookie of a browser that has begun to sign in before; when it is null, auth makes a new
-       * one.
+       * The cookie of a browser in which a sign-in was begun before. When it is null, auth makes a
+       * new cookie.
        */
       browserToken: z.string().max(100).nullable(),
     }),

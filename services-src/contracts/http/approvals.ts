@@ -45,7 +45,7 @@ export const execution = z.strictObject({
 });
 export type Execution = z.infer<typeof execution>;
 
-/** A value of which the approval shows only the beginning, because the request is too large. */
+/** A value that is too large: the approval shows only its beginning. */
 export const shortenedValue = z.strictObject({
   /** JSON pointer into the shown request, such as `/body/files/0/content`. */
   at: z.string(),

@@ -53,7 +53,7 @@ export const secretRequestFields = {
   /** By default the hosts of the template. */
   allowed_hosts: secretHosts.optional(),
   tier: tier.optional(),
-  /** The template that uses the secret. It says of which parts the secret consists. */
+  /** The template that uses the secret. It defines the parts of the secret. */
   template: wantedTemplate.optional(),
 } as const;
 export const requestSecretBody = z.strictObject(secretRequestFields);
