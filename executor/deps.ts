@@ -25,7 +25,7 @@ import type { Params } from './request/domain/built-request.ts';
 import type { PermitOrGap } from './request/permit.ts';
 import type { Vault } from './vault/vault.ts';
 
-/** The template version that policy decided a call with. */
+/** The version of a template by which policy decided a call. */
 export interface DecidedTemplate {
   readonly orgId: string;
   readonly template: TemplateReference;
@@ -39,8 +39,8 @@ export interface Deps extends ConnectionDeps {
   readonly vault: Vault;
   readonly derivedTokens: DerivedTokens;
   /**
-   * Publishes an event to the stream without the outbox. Reads need it, because they write no
-   * database row.
+   * Publishes events to the stream directly, without the outbox. Reads need it, because they write
+   * no database row.
    */
   readonly publisher: Publisher;
   readonly relay: Pick<Relay, 'backlog' | 'isAuditBlocked'>;
@@ -48,12 +48,15 @@ export interface Deps extends ConnectionDeps {
   readonly isPlainHttpAllowed: (host: string) => boolean;
   readonly describeTemplateOauth: Client<typeof registry>['describeTemplateOauth'];
   /**
-   * Asks policy, which knows the hosts from the templates and the base URLs that it was given
-   * itself, so the registry cannot lie about them.
+   * Asks policy for the hosts of a service. Policy knows them from the templates, and from base
+   * URLs that were given to policy itself, so the registry cannot lie about them.
    */
   readonly listServiceHosts: ListServiceHosts;
   readonly logger: Logger;
-  /** The most bytes of a form that is sent: the setting CAP_SENT_BODY_BYTES. */
+  /**
+   * The most bytes of a request body that the executor builds as a form: the setting
+   * CAP_SENT_BODY_BYTES.
+   */
   readonly bodyBytesMax: number;
   /** Upstream bodies up to this size are part of the result. */
   readonly inlineBytesMax: number;
@@ -74,12 +77,12 @@ export interface Deps extends ConnectionDeps {
   readonly baseUrl: string;
   readonly slots: Slots;
   readonly disconnects: Disconnects;
-  /** Tells the gateways which calls this executor has in hand. */
+  /** Tells the gateways which calls this executor is running. */
   readonly callsInHand: CallsInHand;
   readonly recordIds: RecordIds;
   readonly retries: Retries;
   readonly lookUpNames: LookUpNames;
-  /** Sessions with MCP servers that use a protocol revision with sessions. */
+  /** The open sessions with MCP servers of a protocol revision that has sessions. */
   readonly mcpSessions: McpSessions;
   readonly toolChanges: ToolChanges;
   /**
@@ -126,8 +129,8 @@ export interface Slots {
   /** The slots that are taken now. */
   taken(): number;
   /**
-   * Lets no call wait from now on, because this executor is stopping. Other executors may have free
-   * slots.
+   * From now on no call waits for a slot, because this executor is stopping. Other executors may
+   * have free slots.
    */
   stopWaiting(): void;
 }
@@ -142,13 +145,15 @@ export interface Slot extends Disposable {
   enterUpstream(url: string, timeoutMs?: number): Promise<void>;
 }
 
-/** Gives the record of a read the same id at every executor that runs the read. */
+/**
+ * Makes the ids of the records of reads: every executor that runs the same read gets the same id.
+ */
 export interface RecordIds {
   /** The id of the event that records the outcome of the read with this audit id. */
   ofRead(auditId: string): string;
 }
 
-/** Ends reads whose client has disconnected. */
+/** Stops reads whose client has disconnected. */
 export interface Disconnects {
   /**
    * Watches for the client of one read, named by the id of its audit record, to disconnect. Dispose

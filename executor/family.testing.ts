@@ -13,7 +13,10 @@ const createLink = (
   inheritPermissions: false,
 });
 
-/** A new user of an org, whose agents and subagents can be added; shares no limit with others. */
+/**
+ * Creates a user of an org. Agents and subagents can be added to the user. The user shares no
+ * limits with other users.
+ */
 export function createFamily(world: World, orgId = world.orgId) {
   const user = createLink('user', 'mia');
   const principalOf = (

@@ -55,7 +55,8 @@ const sweepEveryMs = 5_000;
 export async function startExecutor(
   config: ExecutorConfig,
   /**
-   * `breaker` is for tests: after how many failures the circuit breaker opens for an upstream, and for how long.
+   * `breaker` is for tests: the number of failures after which the circuit breaker opens for an
+   * upstream, and for how long.
    */
   { breaker, local }: InProcess & Pick<EgressOptions, 'breaker'> = {},
 ): Promise<RunningComponent> {
@@ -142,7 +143,7 @@ function startSweeping(deps: Parameters<typeof sweepDispatches>[0]): AsyncDispos
   });
 }
 
-/** Creates the slots for calls under way; their metrics end with the stack. */
+/** Creates the slots for calls under way; disposing the stack ends their metrics. */
 function openSlots(config: ExecutorConfig, startup: AsyncDisposableStack) {
   const max = config.EXECUTOR_IN_FLIGHT_MAX;
   const slots = createSlots({ max, levels: callerLevels(config) });
@@ -202,8 +203,8 @@ function createOwners(
 function egressSettingsOf(config: ExecutorConfig) {
   return {
     ...readEgressSettings(config),
-    // As many connections per upstream as there are slots, so that a call with a slot never waits
-    // for the connection of another call.
+    // There are as many connections per upstream as slots, so a call with a slot never waits for
+    // the connection of another call.
     connectionsPerOrigin: config.EXECUTOR_IN_FLIGHT_MAX,
   };
 }
@@ -226,7 +227,7 @@ function dropOnChange(
     const hasSubjectPrefix = (beginning: string) =>
       message === null || message.subject.startsWith(beginning);
     if (hasSubjectPrefix('evt.registry.')) templates.clear();
-    // A secret request changes no secret, so cached secrets stay valid.
+    // An event about a secret request does not mean that a secret changed, so cached secrets stay.
     const isRequest = message?.subject === eventSubjectOf('executor', 'secret.requested');
     if (hasSubjectPrefix('evt.executor.secret.') && !isRequest)
       vault.forget(readEventId(message?.body, 'secret_id'));

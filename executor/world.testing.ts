@@ -46,7 +46,7 @@ export interface Hit {
 }
 export type Answers = (hit: Hit, reply: ServerResponse) => unknown;
 
-/** A third-party API that logs the requests that it receives. */
+/** A third-party API that records the requests that it receives. */
 export async function startUpstream() {
   const hits: Hit[] = [];
   const ok: Answers = (_hit, reply) => {
@@ -112,21 +112,23 @@ export const actions = [
 ];
 
 interface StandInAnswers {
-  /** The hosts that policy's stand-in knows for the service. */
+  /** The hosts that the simulated policy knows for the service. */
   hosts: string[];
-  /** The requests that policy's stand-in received. */
+  /** The requests that the simulated policy received. */
   readonly asked: Parameters<Client<typeof policy>['listServiceHosts']>[0][];
-  /** What the registry's stand-in says about a template with OAuth. */
+  /** The simulated registry's answer for a template with OAuth. */
   oauth?: Omit<Awaited<ReturnType<Client<typeof registry>['describeTemplateOauth']>>, 'template'>;
-  /** The templates for whose services nobody may ask, as policy's stand-in says. */
+  /** Templates for which a rule of the simulated policy denies requests for services. */
   readonly deniedTemplates: Set<string>;
-  /** The services that the registry's stand-in has: `github` of the user, `org/github` of the org. */
+  /**
+   * The services that the simulated registry has: `github` is the user's, `org/github` the org's.
+   */
   readonly connectedNames: Set<string>;
-  /** The secrets of those services by their schemes. */
+  /** The secrets of these services by their schemes. */
   secretsOfServices: Record<string, string>;
-  /** The keys of templates that only a user has. */
+  /** The keys of templates that belong to a user. */
   readonly ownTemplates: Set<string>;
-  /** The identities that auth's stand-in says are revoked. */
+  /** The identities that the simulated auth reports as revoked. */
   readonly revoked: Set<string>;
 }
 
@@ -142,7 +144,7 @@ function neededSecretOf(method: Extract<AuthMethod, { type: 'apiKey' }>) {
   };
 }
 
-/** The answer of the registry's stand-in for the template `tpl`, which every org has built in. */
+/** The simulated registry's answer for the template `tpl`, which is built in for every org. */
 function shownTemplateOf(template: CompiledTemplate) {
   return {
     key: template.key,
@@ -178,7 +180,7 @@ function shownTemplateOf(template: CompiledTemplate) {
 
 /**
  * An executor on a real Postgres and NATS, with an upstream on loopback. Auth, policy and registry
- * are stand-ins that follow their contracts. The test signs permits and permission gaps as policy
+ * are simulated, with the real contracts. The test signs permits and permission gaps as policy
  * does.
  */
 export async function createWorld({
@@ -308,14 +310,14 @@ export async function createWorld({
     createClient(await environment.connect(component), executor);
   const auditBus = await environment.connect('policy');
   const announced: Event[] = [];
-  // An event travels without its audit record, which is in the same row of the outbox.
+  // An event is published without its audit record, which is in the same row of the outbox.
   const addRecord = async (event: Event): Promise<Event> => {
     const [row] = await sql<{ body: string }[]>`
       select body from executor.outbox where id = ${event.id ?? null}
     `;
     return { ...event, audit: (JSON.parse(row?.body ?? '{"audit":null}') as Event).audit };
   };
-  // One look-up after another, so that `announced` keeps the order of the events.
+  // The look-ups run one after another, so that `announced` keeps the order of the events.
   let pendingAdditions: Promise<unknown> = Promise.resolve();
   startup.use(
     onEvents(auditBus, ['evt.executor.secret.>'], (message) => {
@@ -348,9 +350,9 @@ export async function createWorld({
     upstream,
     template,
     settings,
-    /** What the stand-ins know about the service that is being connected. */
+    /** What the simulated components know about the service that is being connected. */
     genuine,
-    /** What the registry's stand-in says about the services that use secrets. */
+    /** The simulated registry's answer about the services that use secrets. */
     uses,
     /** The executor's reports to the registry about the tools of services. */
     followed,
@@ -445,8 +447,8 @@ function createStatementSigners({
 }: {
   environment: Pick<TestEnvironment, 'keys'>;
   /**
-   * The template that the registry's stand-in returns, and whose digest is in permits and
-   * permission gaps.
+   * The template that the simulated registry returns, and whose digest is in permits and permission
+   * gaps.
    */
   template: { readonly current: CompiledTemplate };
   people: ReturnType<typeof createPeople>;

@@ -11,7 +11,7 @@ const address = { lookUp, server: 'https://api.example.com/ex/{site}', variable:
 const value = { value: 'a1', label: 'Acme' };
 const base = 'https://api.example.com/ex/a1';
 
-test('a token that is bound to one site goes to the servers that actions have of their own', () => {
+test('a token that is bound to one site may also go to the separate servers of single actions', () => {
   const actionServers = ['https://files.example.com/v1'];
   expect(pinTo(value, { ...address, actionServers }).baseUrls).toEqual([base, ...actionServers]);
 
@@ -22,7 +22,7 @@ test('a token that is bound to one site goes to the servers that actions have of
   ]);
 });
 
-test('a token that is bound to one site goes to no server by which all sites are open', () => {
+test('a token that is bound to one site may go to no server that gives access to all sites', () => {
   const actionServers = ['https://api.example.com', 'https://api.example.com/ex/b2', 'not a URL'];
   expect(pinTo(value, { ...address, actionServers: actionServers.slice(0, 2) }).baseUrls).toEqual([
     base,
@@ -31,7 +31,7 @@ test('a token that is bound to one site goes to no server by which all sites are
   expect(withAddress(pinTo(value, address), other).baseUrls).not.toContain(actionServers[0]);
 });
 
-test('servers of a template with another look-up are not added', () => {
+test('the servers of a template that looks up its sites elsewhere are not added', () => {
   const pin = pinTo(value, address);
   const other = { ...lookUp, get: 'https://api.example.com/teams' };
   const actionServers = ['https://files.example.com'];

@@ -3,21 +3,27 @@ import type { AccountAddress, AccountPin, AccountValue } from '#contracts/accoun
 import { AppError } from '#errors';
 import { baseUrlFor, isSameLookUp } from '#templates';
 
-/** What came of asking a provider what an account opens. */
+/**
+ * What follows from the provider's list of the values (sites, companies or tenants) to which an
+ * account has access.
+ */
 export type Binding =
   | { readonly kind: 'bound'; readonly pin: AccountPin }
   | { readonly kind: 'nothing' }
-  /** The value to which the connection was bound is no longer among them. */
+  /** The account no longer has access to the value to which the connection was bound. */
   | { readonly kind: 'lost'; readonly pin: AccountPin }
   | { readonly kind: 'choose'; readonly choices: readonly AccountValue[] };
 
-/** The most base URLs to which a connection is bound: one or a few for each template that it serves. */
+/**
+ * The most base URLs of one connection. Each template that uses the connection adds one or a few.
+ */
 export const baseUrlsMax = 20;
 
 /**
- * Binds a connection to one of the values. A connection that is bound stays so: another value would
- * put its services to another site, company or tenant. Its base URLs stay too, because an agent may have
- * asked with another template. Connecting a service of that template adds its base URL.
+ * Binds a connection to one of the values. A connection that is bound stays bound to its value:
+ * another value would move its services to another site, company or tenant. Its base URLs stay too,
+ * because an agent may have asked with another template. Connecting a service of that template adds
+ * the template's base URL.
  */
 export function bindAccount(
   values: readonly AccountValue[],
@@ -33,7 +39,7 @@ export function bindAccount(
   return { kind: 'bound', pin: pinTo(first, address) };
 }
 
-/** Binds a connection to a value that the provider has named, at the address of a template. */
+/** Binds a connection to a value from the provider's list, with the base URLs of a template. */
 export function pinTo({ value, label }: AccountValue, address: AccountAddress): AccountPin {
   const { get, items, value: at } = address.lookUp;
   const baseUrl = baseUrlFor(address, value);
@@ -48,8 +54,9 @@ export function pinTo({ value, label }: AccountValue, address: AccountAddress): 
 }
 
 /**
- * The servers that actions of the template have of their own, to which the token goes too. None on a host
- * where the value is a part of the path: it would open all values.
+ * The servers that single actions of the template use, to which the token may go too. Leaves out
+ * servers on a host where the value is part of the path: there the token would give access to all
+ * values.
  */
 function ownServersOf(
   { actionServers = [] }: AccountAddress,
@@ -62,12 +69,14 @@ function ownServersOf(
   });
 }
 
-/** The base URLs to which calls of a service go that is at this one. */
+/** The base URLs that calls of a service use: `baseUrl`, and the servers of single actions. */
 export function placesFor(address: AccountAddress | null, baseUrl: string): readonly string[] {
   return [baseUrl, ...(address?.actionServers ?? [])];
 }
 
-/** Adds the base URLs of a further template, if its value comes from the same look-up. */
+/**
+ * Adds the base URLs of a further template, if that template looks up the value in the same way.
+ */
 export function withAddress(pin: AccountPin, address: AccountAddress | null): AccountPin {
   if (address === null || !isSameLookUp(pin.from, address.lookUp)) return pin;
   const baseUrl = baseUrlFor(address, pin.value);

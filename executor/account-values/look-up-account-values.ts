@@ -11,9 +11,10 @@ const timeoutMs = 6_000;
 const bytesMax = 1_048_576;
 
 /**
- * Asks the provider, with the new token, what the account opens. The template names the URL, so the
- * token goes there only if it is on a host of the provider. Throws when the provider gives no list:
- * a connection that is not bound to one of the values could be used for all of them.
+ * Asks the provider, with the new token, for the values to which the account has access. The
+ * template contains the URL, so the token is sent only if the URL is on a host of the provider.
+ * Throws when the provider gives no list: a connection that is not bound to one of the values could
+ * be used for all of them.
  */
 export async function lookUpAccountValues(
   { egress, logger }: { egress: Egress; logger: Logger },

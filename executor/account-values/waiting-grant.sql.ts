@@ -1,7 +1,7 @@
 import type { AccountValue } from '#contracts/account-value';
 import type { Sql } from '#database';
 
-/** A grant that is kept, sealed, while the person picks what the connection is for. */
+/** A sealed grant that is stored while the person picks the value for the connection. */
 export interface WaitingGrant {
   readonly flowId: string;
   readonly choices: readonly AccountValue[];
@@ -14,7 +14,7 @@ interface WaitingRow {
   sealed_grant: Buffer;
 }
 
-/** Keeps the grant of a flow for ten minutes. */
+/** Stores the grant of a flow for ten minutes. */
 export async function insertWaitingGrant(
   sql: Sql,
   { orgId, flowId, choices, sealed }: WaitingGrant & { orgId: string },
@@ -28,7 +28,10 @@ export async function insertWaitingGrant(
   `;
 }
 
-/** Only in the browser session that began the flow, and only at the callback of its provider. */
+/**
+ * Finds the grant only for the browser session that began the flow, and only at the callback of the
+ * flow's provider.
+ */
 export async function findWaitingGrant(
   sql: Sql,
   flowKey: { orgId: string; stateHash: Buffer; sessionId: string; provider: string },
@@ -45,7 +48,10 @@ export async function findWaitingGrant(
   return row && { flowId: row.id, choices: row.choices, sealed: row.sealed_grant };
 }
 
-/** Erases the grant. False when another request has taken it, or when its time was over. */
+/**
+ * Erases the grant. False when another request has taken the grant, or when the ten minutes are
+ * over.
+ */
 export async function takeWaitingGrant(
   sql: Sql,
   { orgId, flowId }: { orgId: string; flowId: string },
@@ -61,7 +67,7 @@ export async function takeWaitingGrant(
   return rows.length === 1;
 }
 
-/** Erases grants, across orgs, for which the person selected no site in time. */
+/** Erases grants, across orgs, for which the person picked no value in time. */
 export async function eraseWaitingGrants(sql: Sql, { limit }: { limit: number }): Promise<void> {
   await sql`
     update executor.connection_flow

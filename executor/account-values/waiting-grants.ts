@@ -9,15 +9,15 @@ import type { GrantedTokens } from '../providers/domain/token-answer.ts';
 import type { OrgSealContext, Vault } from '../vault/vault.ts';
 import { findWaitingGrant, insertWaitingGrant, takeWaitingGrant } from './waiting-grant.sql.ts';
 
-/** What the provider granted, as far as storing it needs it. */
+/** The parts of a provider's grant that are stored. */
 export interface Grant {
   readonly tokens: GrantedTokens;
   readonly account: Account | null;
-  /** The hosts that the token answer named. */
+  /** The hosts that the token response names. */
   readonly hosts: readonly string[];
 }
 
-/** The plaintext of a sealed grant; one release writes and reads it, within ten minutes. */
+/** The plaintext of a sealed grant. It is read within ten minutes, by the release that wrote it. */
 const sealedGrant = z.object({
   tokens: z.object({
     accessToken: z.string(),
@@ -39,7 +39,7 @@ export interface FlowKey {
   readonly provider: string;
 }
 
-/** The verifier of the flow has the version 1. */
+/** Version 1 is the seal of the flow's PKCE verifier. */
 function sealContextOf({ orgId, flowId }: { orgId: string; flowId: string }): OrgSealContext {
   return { orgId, recordId: flowId, version: 2, purpose: 'connection_flow' };
 }
@@ -67,7 +67,10 @@ export async function findChoices(sql: Sql, flowKey: FlowKey): Promise<Waiting |
   return findWaitingGrant(sql, flowKey);
 }
 
-/** Takes the grant for one of its values, once. What counts are the values under the seal. */
+/**
+ * Takes the grant of a flow, once, for the chosen value. The choices are read from the sealed text,
+ * because the list beside it could have been changed.
+ */
 export async function takeGrant(
   { db, vault }: { db: Sql; vault: Vault },
   flowKey: FlowKey,

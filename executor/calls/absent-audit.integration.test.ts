@@ -55,7 +55,7 @@ const countDispatches = async () => {
   return row?.n;
 };
 
-/** A replay of a call that a person has allowed; it can be asked for any number of times. */
+/** Approves a call. The returned function replays it, any number of times. */
 async function approveForReplay(call: Call) {
   const approvalId = uuidv7();
   const gap = world.gapOf(call, { jti: approvalId });
@@ -76,7 +76,7 @@ async function approveForReplay(call: Call) {
 }
 
 test.each(['full', 'missing'] as const)(
-  'while AUDIT is %s no call is sent or stored, stored answers are returned, and calls work again by themselves afterwards',
+  'while AUDIT is %s no call is sent or stored, stored answers are still returned, and calls work again when AUDIT does',
   async (streamState) => {
     const replay = await approveForReplay(createCall());
     const earlyCall = createCall();
@@ -87,8 +87,8 @@ test.each(['full', 'missing'] as const)(
 
     if (streamState === 'full') await provisionStreams(provisionBus, tinyStreams);
     else await manager.streams.delete('AUDIT');
-    // Calls that the executor accepts before it learns that AUDIT is full are sent, and their records
-    // stay in the outbox.
+    // The executor sends calls until it learns that AUDIT is full. The records of these calls stay
+    // in the outbox.
     await expect
       .poll(() => execute(createCall()), { ...pollOptions, interval: 1 })
       .toEqual(expectedRefusal);
@@ -114,7 +114,8 @@ test.each(['full', 'missing'] as const)(
 
 test('a read whose record AUDIT refuses is kept in the outbox, and no further read is sent', async () => {
   await manager.streams.purge('AUDIT');
-  // While records of the test before wait in the outbox, one of them may learn first that AUDIT is full.
+  // Otherwise a record of the previous test, still in the outbox, could be the first to find AUDIT
+  // full.
   await expect
     .poll(() => world.sql`select id from executor.outbox where published_at is null`, pollOptions)
     .toHaveLength(0);

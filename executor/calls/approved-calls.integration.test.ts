@@ -83,7 +83,7 @@ describe('the preview of a call', () => {
   });
 
   test.for(['/things', '/things;v=1', '/things;a=b;c/', '/;x/things', '/Things'])(
-    'by method and path hides the parameters that the operation at %s redacts',
+    'of a call by method and path hides the parameters that the operation at %s redacts',
     async (target) => {
       const secret = canary();
       const body = { title: 'Hello, wide world', password: secret };
@@ -178,7 +178,7 @@ describe('the preview of a call', () => {
     });
   });
 
-  test('has the id of its permission gap, so that two calls cannot be shown as one approval', async () => {
+  test('must have the id of its permission gap, so that one approval cannot show another call', async () => {
     const [call, other] = [createCall(), createCall()];
     const { approvalId } = await preview(call);
     for (const idempotencyKey of [null, uuidv7()]) {
@@ -189,7 +189,7 @@ describe('the preview of a call', () => {
     }
   });
 
-  test('shows the request that a dry run shows', async () => {
+  test('shows the same request as a dry run', async () => {
     const call = createCall();
     const { request } = await preview(call);
 
@@ -200,7 +200,7 @@ describe('the preview of a call', () => {
     }
   });
 
-  test('refuses a text body that cannot be redacted, as a dry run does, except when no approval is needed', async () => {
+  test('refuses a text body that cannot be redacted, and so does a dry run of a call that needs approval', async () => {
     const body = `title=Hello&password=${canary()}`;
     const call = world.rawCall({ service: 'acme', method: 'POST', target: '/things', body });
     const previewOutcome = await preview(call).catch((error: unknown) => error as AppError);
@@ -221,7 +221,7 @@ describe('the preview of a call', () => {
     });
   });
 
-  test('refuses a forbidden address in a dry run too, except when the call is denied', async () => {
+  test('refuses a forbidden address, and so does a dry run of a call that is not denied', async () => {
     const call = world.rawCall({ target: 'http://169.254.169.254/latest' });
     const parts = { hosts: ['169.254.169.254'], keys: ['http:GET:169.254.169.254/latest'] };
     const dryRun = (kind: 'gap' | 'permit', isAskedAbout: boolean) => {
@@ -236,7 +236,7 @@ describe('the preview of a call', () => {
     expect(request).toMatchObject({ url: 'http://169.254.169.254/latest' });
   });
 
-  test('refuses an invalid filter in a dry run', async () => {
+  test('refuses an invalid filter, in a dry run too', async () => {
     const call = { ...createCall(), filter: '.a[' };
     const gapOrPermit = world.permitOf(call);
     const request = { gapOrPermit, kind: 'permit' as const, call, isAskedAbout: false };
@@ -314,7 +314,7 @@ describe('an approved call', () => {
     expect(world.upstream.hits).toHaveLength(1);
   });
 
-  test('stays in progress when its outcome cannot be stored, and is answered later with what its row says', async () => {
+  test('stays in progress when its outcome cannot be stored, and is answered from its dispatch row later', async () => {
     const call = createCall();
     const frozenPreview = await preview(call);
     const permit = { dispatchId: uuidv7() };
@@ -330,7 +330,7 @@ describe('an approved call', () => {
     } finally {
       await world.sql.unsafe('drop trigger refuse on executor.dispatch');
     }
-    // The state of the row when only the database's reply to the commit was lost.
+    // The state of the row when the commit succeeded and only the database's reply was lost.
     const result = { status_code: 201, headers: {}, body: 'stored', duration_ms: 1 };
     await world.sql`
       update executor.dispatch
@@ -395,7 +395,7 @@ describe('an approved call', () => {
       expect(done.filter(({ status }) => status === 'fulfilled').length).toBeGreaterThan(0);
     });
 
-    test('that failed has its failure as the stored outcome and is not sent again', async () => {
+    test('is not sent again when it failed, and the failure is its stored outcome', async () => {
       const call = createReadCall();
       const frozenPreview = await preview(call);
       const permit = { dispatchId: uuidv7() };
@@ -459,7 +459,7 @@ describe('an approved call', () => {
     expect(world.upstream.hits).toHaveLength(0);
   });
 
-  test('needs a permit that is for this call and for a replay', async () => {
+  test('needs a permit for this call and for a replay', async () => {
     const call = createCall();
     const frozenPreview = await preview(call);
 
@@ -511,7 +511,7 @@ function targetWith({
 }
 
 /**
- * A world in which the registry gives another template for a published version. A correct registry
+ * A test world whose registry gives another template for a published version. A correct registry
  * never does: versions do not change.
  */
 async function createWorldWith(changed: typeof actions): Promise<AsyncDisposable> {

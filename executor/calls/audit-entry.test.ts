@@ -14,14 +14,14 @@ const outcomeEventOf = (more: Partial<CallResult>) =>
     { kind: 'called', result: { ...result, ...more } },
   );
 
-test('the record of a call says how it failed at the provider, without the words of the provider', () => {
+test('the record of a call contains the kind of a failure at the provider, but not the provider’s message', () => {
   const failure = { kind: 'invalid', message: 'CANARY-ann@example.com is taken' } as const;
   const event = outcomeEventOf({ status_code: 422, failure });
   expect(event.audit).toMatchObject({ outcome: 'called', http_status: 422, failure: 'invalid' });
   expect(JSON.stringify(event)).not.toContain('CANARY');
 });
 
-test('the record of a call names no failure when the call succeeded or got no answer', () => {
+test('the record of a call contains no failure when the call succeeded or got no answer', () => {
   expect(outcomeEventOf({}).audit?.failure).toBeNull();
   const entry = blankAuditEntry('Created an issue');
   const failed = { kind: 'failed', code: 'upstream_timeout', durationMs: 1 } as const;

@@ -11,12 +11,12 @@ type Hit = World['upstream']['hits'][number];
 type KnownAwsKey = { secret: string; token?: string; isExpired?: boolean };
 
 let world: World;
-/** What the stand-in for AWS knows. */
+/** The keys that the simulated AWS accepts. */
 let keys: Map<string, KnownAwsKey>;
 let clockMs: number;
-/** Changes a request on its way to the stand-in. */
+/** Changes a request before the simulated AWS checks it. */
 let tamperHit: (hit: Hit) => Hit;
-/** The codes with which the stand-in answered, `undefined` for requests that it accepted. */
+/** The error codes of the simulated AWS, `undefined` for each request that it accepted. */
 let answeredCodes: (string | undefined)[];
 const account: AwsAccount = {
   get keys() {
@@ -48,7 +48,7 @@ beforeEach(() => {
     }
     reply.statusCode = code === 'AuthorizationHeaderMalformed' ? 400 : 403;
     reply.setHeader('content-type', 'application/xml');
-    // AWS repeats what it received in such an error.
+    // In such an error, AWS repeats the request that it received.
     reply.end(
       `<?xml version="1.0"?><Error><Code>${code}</Code><Message>No: ${code}.</Message><CanonicalRequest>${JSON.stringify(received.headers)}</CanonicalRequest><CanonicalRequestBytes>${spacedHexOf(JSON.stringify(received.headers))}</CanonicalRequestBytes><SignatureProvided>${signatureIn(received).toUpperCase()}</SignatureProvided></Error>`,
     );
@@ -65,7 +65,7 @@ function spacedHexOf(text: string): string {
 
 let count = 0;
 
-/** Stores a key, which the stand-in knows unless `known` is another one. */
+/** Stores a key. The simulated AWS has the same key, except for what `keyAtAws` changes. */
 async function storeAwsKey(
   parts: { session_token?: string; region?: string } = {},
   keyAtAws?: Partial<KnownAwsKey>,
@@ -127,25 +127,25 @@ const createRawCall = () =>
     body: 'Grüße',
   });
 
-describe('a call that is signed for AWS', () => {
+describe('a call with an AWS signature', () => {
   test.for<[what: string, call: () => Call]>([
     ['a read', createReadCall],
     ['a read with signs in its path', () => createReadCall("a/b c+d(e)*'!:é")],
     ['a write', createWriteCall],
     ['a call by method and path', createRawCall],
-  ])('is accepted: %s', async ([, call]) => {
+  ])('is accepted by AWS: %s', async ([, call]) => {
     const secret = await storeAwsKey();
     const result = await execute(call(), secret);
     expect(answeredCodes).toEqual([undefined]);
     expect(result).toMatchObject({ status_code: 200 });
-    // With the signature, the same request could be sent once more.
+    // The signature is checked too: whoever has it could send the same request again.
     const text = JSON.stringify(result);
     const signature = /[0-9a-f]{64}$/.exec(world.upstream.hits[0]?.headers.authorization ?? '');
     expect(signature).not.toBeNull();
     for (const each of [...secret.secrets, signature?.[0] ?? '']) expect(text).not.toContain(each);
   });
 
-  test('has the session token of a temporary key, which no answer, card or record shows', async () => {
+  test('carries the session token of a temporary key, and no answer and no event contains the token', async () => {
     const secret = await storeAwsKey({ session_token: canary() });
     const result = await execute(createReadCall(), secret);
     expect(answeredCodes).toEqual([undefined]);
@@ -153,14 +153,14 @@ describe('a call that is signed for AWS', () => {
     for (const each of secret.secrets) expect(resultAndEvents).not.toContain(each);
   });
 
-  test('keeps a session token out of the answer that the template does not declare', async () => {
+  test('keeps the session token out of the answer even when the template does not declare it as secret', async () => {
     const secret = await storeAwsKey({ session_token: canary() });
     const result = await execute(createReadCall(), secret, 'eu-west-1', ['secret_access_key']);
     expect(answeredCodes).toEqual([undefined]);
     for (const each of secret.secrets) expect(JSON.stringify(result)).not.toContain(each);
   });
 
-  test('is signed anew when it is sent again, and when it follows a redirect', async () => {
+  test('is signed anew for a retry and for a redirect', async () => {
     const secret = await storeAwsKey();
     const check = (hit: Hit) => {
       const body = Buffer.from(hit.body);
@@ -227,7 +227,7 @@ describe('a call that is signed for AWS', () => {
         return [await storeAwsKey()];
       },
     ],
-  ])('says that AWS refuses the credential: %s', async ([, code, change]) => {
+  ])('reports that AWS refuses the credential: %s', async ([, code, change]) => {
     const [secret, region] = await change();
     const result = await execute(createReadCall(), secret, region);
     expect(answeredCodes).toEqual([code]);
@@ -246,7 +246,7 @@ describe('a call that is signed for AWS', () => {
     }
   });
 
-  test.for([20, -20])('says that the clock differs by %i minutes', async (minutes) => {
+  test.for([20, -20])('reports that the clock is wrong by %i minutes', async (minutes) => {
     clockMs = minutes * 60_000;
     const result = await execute(createReadCall(), await storeAwsKey());
     expect(result.failure).toMatchObject({
@@ -256,7 +256,7 @@ describe('a call that is signed for AWS', () => {
     });
   });
 
-  test('takes the region from the secret where the address does not say it', async () => {
+  test('takes the region from the secret when the address does not contain it', async () => {
     await execute(createReadCall(), await storeAwsKey({ region: 'eu-west-1' }), '{region}');
     expect(answeredCodes).toEqual([undefined]);
     const secret = await storeAwsKey();

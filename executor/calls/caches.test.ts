@@ -20,7 +20,7 @@ function createCacheOver(getCompiledTemplate: () => Promise<typeof template>) {
 }
 
 describe('the template cache', () => {
-  test('answers a request that began before the cache was cleared, and does not cache that answer', async () => {
+  test('returns the answer to a request that began before the cache was cleared, and does not cache it', async () => {
     const pendingAnswers: ((answer: typeof template) => void)[] = [];
     const askSlowly = () =>
       new Promise<typeof template>((resolve) => void pendingAnswers.push(resolve));
@@ -41,7 +41,7 @@ describe('the template cache', () => {
     expect(pendingAnswers).toHaveLength(2);
   });
 
-  test('refuses a template whose digest is not the one that policy signed, and asks again for the template later', async () => {
+  test('refuses a template with another digest than the one that policy signed, and asks again later', async () => {
     const templates = [{ ...template, hosts: ['evil.example'] }, templateOf([]), template];
     const cache = createCacheOver(async () => templates.shift() ?? template);
     const refusal = { code: 'unavailable', details: { reason: 'template_not_genuine' } };
@@ -49,7 +49,7 @@ describe('the template cache', () => {
     await expect(cache.get(at, undefined as never)).rejects.toMatchObject(refusal);
     await expect(cache.get(at, undefined as never)).rejects.toMatchObject(refusal);
     expect(await cache.get(at, undefined as never)).toBe(template);
-    // Policy has decided with another digest, so the cache must refuse this template.
+    // Policy decided by a template with another digest, so the cache must refuse this template.
     const templateWithOtherDigest = { ...at, digest: 'd'.repeat(64) };
     await expect(cache.get(templateWithOtherDigest, undefined as never)).rejects.toMatchObject(
       refusal,

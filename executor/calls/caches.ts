@@ -10,9 +10,9 @@ import { templateDigest } from '#templates';
 import type { DecidedTemplate, Deps } from '../deps.ts';
 
 /**
- * Caches compiled templates until the registry announces a change: a compiled version never
- * changes. Compares the template's digest with the one that policy decided with, because a
- * compromised registry could show policy one template and the executor another.
+ * Caches compiled templates until the registry announces a change; a compiled version never
+ * changes. Compares the template's digest with the digest that policy signed, because a compromised
+ * registry could show policy one template and the executor another.
  */
 export function createTemplateCache(
   client: Client<typeof registry>,

@@ -99,7 +99,8 @@ async function storeClaim(
     if (idempotencyRow.kind === 'suspended') return idempotencyRow;
     if (idempotencyRow.kind === 'elsewhere') throw new AlreadyTaken(idempotencyRow.dispatchId);
     if (!(await insertDispatchAndEvent(tx, dispatch, intent))) throw new AlreadyTaken(dispatchId);
-    // Only here: an earlier attempt may have been sent, and then its outcome is the answer.
+    // The check stands only here, because an earlier attempt may have been sent: then its outcome
+    // is the answer.
     requireAudit({ relay });
     tx.markEvents(intent);
     return undefined;
@@ -135,7 +136,7 @@ export async function claimRead({ db }: Pick<Deps, 'db'>, run: Run): Promise<Cla
 type IdempotencyKeyClaim =
   | { readonly kind: 'mine' }
   | { readonly kind: 'suspended'; readonly approvalId: string }
-  /** Another dispatch of this call holds the idempotency key. */
+  /** Another dispatch holds the idempotency key of this call. */
   | { readonly kind: 'elsewhere'; readonly dispatchId: string };
 
 /**

@@ -140,7 +140,7 @@ describe('a connection that is bound to one of several sites of the account', ()
     expect(listCalls()).toHaveLength(1);
   });
 
-  test('sends nothing to another one, whatever the permit says', async () => {
+  test('sends nothing to another site, whatever the permit contains', async () => {
     const account = await connect();
     await bind(account, `${world.upstream.baseUrl}/ex/a1`);
 
@@ -158,7 +158,7 @@ describe('a connection whose token the provider refuses', () => {
   const findRefusedAt = async ({ id }: Account) =>
     (await world.gateway.getConnection({ principal: world.admin, id }, testDeadline())).refused_at;
 
-  test('is marked when it has no other token, until a call succeeds', async () => {
+  test('is marked as refused until a call succeeds, when there is no other token', async () => {
     const account = await connect({ refreshToken: null });
     acceptedTokens.clear();
     for (const call of [createReadCall(), createWriteCall()]) {
@@ -183,7 +183,7 @@ describe('a connection whose token the provider refuses', () => {
   test.each([
     ['read', createReadCall],
     ['write', createWriteCall],
-  ])('is not marked when a %s gets it a new token', async (_kind, createCall) => {
+  ])('is not marked as refused when a %s gets a new token', async (_kind, createCall) => {
     const account = await connect();
     acceptedTokens.clear();
     nextToken = canary();
@@ -191,7 +191,7 @@ describe('a connection whose token the provider refuses', () => {
     expect(await findRefusedAt(account)).toBeNull();
   });
 
-  test('is marked when its new token is refused as well, and stays so through a refresh but not a new grant', async () => {
+  test('is marked as refused when the new token is refused too, and only a new grant removes the mark, not a refresh', async () => {
     const account = await connect();
     acceptedTokens.clear();
     nextToken = canary();
@@ -246,7 +246,7 @@ describe('a call with the token of a connection', () => {
     expect(world.upstream.hits).toEqual([]);
   });
 
-  test('needs the scopes of its action, even if policy found them on an earlier token', async () => {
+  test('needs the scopes of its action, even if an earlier token had them when policy decided', async () => {
     const account = await connect();
     const scoped = world.actionCall('scoped');
     await expect(execute(scoped, account)).rejects.toEqual(
@@ -261,7 +261,7 @@ describe('a call with the token of a connection', () => {
     await vi.waitFor(() => execute(scoped, account), 30_000);
   });
 
-  test('needs no scopes when the definition of its provider says that they are opaque', async () => {
+  test('needs no scopes when the provider does not tell the scopes of its tokens', async () => {
     const account = await connect();
     const setDefinition = (change: ReturnType<World['sql']>) =>
       world.sql`update executor.oauth_app set definition = ${change} where provider = 'acme'`;
@@ -273,7 +273,7 @@ describe('a call with the token of a connection', () => {
     expect(done.result.status_code).toBe(200);
   });
 
-  test('refreshes a token that is about to end', async () => {
+  test('refreshes a token that expires soon', async () => {
     const account = await connect({ secondsLeft: 30 });
     nextToken = canary();
 
@@ -309,7 +309,7 @@ describe('an access token that the upstream refuses', () => {
     expect(countRefreshes()).toBe(1);
   });
 
-  test('is not refreshed at each call when the upstream always answers 401', async () => {
+  test('is not refreshed at every call when the upstream always answers 401', async () => {
     const account = await connect();
     for (const _ of [1, 2, 3]) {
       acceptedTokens.clear();
@@ -321,7 +321,7 @@ describe('an access token that the upstream refuses', () => {
     expect(await statusOf(account)).toBe('active');
   });
 
-  test('stays in use when there is no refresh token, and the upstream’s answer is the result', async () => {
+  test('stays in use when there is no refresh token, and the result is the upstream’s answer', async () => {
     const account = await connect({ refreshToken: null });
     acceptedTokens.clear();
 
@@ -330,7 +330,7 @@ describe('an access token that the upstream refuses', () => {
     expect(await statusOf(account)).toBe('active');
   });
 
-  test('makes the call fail with a link for the owner when the provider refuses a refresh', async () => {
+  test('makes the call fail with a link for the owner when the provider refuses to refresh the token', async () => {
     const [reader, writer] = [await connect(), await connect()];
     acceptedTokens.clear();
 
@@ -348,7 +348,7 @@ describe('an access token that the upstream refuses', () => {
     expect(listCalls()).toHaveLength(2);
   });
 
-  test('is not replaced while the provider is unreachable, and the upstream’s answer is the result', async () => {
+  test('is not replaced while the provider is unreachable, and the result is the upstream’s answer', async () => {
     const account = await connect();
     acceptedTokens.clear();
     const answers = world.upstream.hits;

@@ -9,9 +9,9 @@ import type { World } from '../world.testing.ts';
 
 let world: World;
 let endpoint: Awaited<ReturnType<typeof startTokenEndpoint>>;
-/** The token that the endpoint gives out next, and those that the upstream accepts. */
+/** The token that the token endpoint issues next, and the tokens that the upstream accepts. */
 let nextToken: string;
-/** The error with which the endpoint refuses; undefined while it gives out tokens. */
+/** The error of the token endpoint; undefined while it issues tokens. */
 let refusedWith: string | undefined;
 beforeAll(async () => {
   world = await createWorld();
@@ -85,7 +85,7 @@ describe('a call with a token that is derived from a secret', () => {
   test('sends the token, and removes the token and the secret parts from the answer', async () => {
     const secret = await storeSecret();
     for (const call of [createReadCall(), createWriteCall()]) {
-      // oxlint-disable-next-line no-await-in-loop -- the second call takes the token of the first
+      // oxlint-disable-next-line no-await-in-loop -- the second call uses the token of the first
       const result = await execute(call, secret);
       expect(result.body).toEqual({
         echo: 'Bearer [REDACTED]',
@@ -104,7 +104,7 @@ describe('a call with a token that is derived from a secret', () => {
     expect(form.get('client_secret')).toBe(clientSecret);
   });
 
-  test('is not made by a permit that does not say how to derive the token', async () => {
+  test('requests no token when the permit does not say how to derive one', async () => {
     const secret = await storeSecret();
     for (const call of [createReadCall(), createWriteCall()]) {
       const { derivation: _, ...injection } = injectionOf(secret);
@@ -146,7 +146,7 @@ describe('a call with a token that is derived from a secret', () => {
     expect(world.upstream.hits).toEqual([]);
   });
 
-  test('uses a new token as soon as the secret is stored again', async () => {
+  test('gets a new token as soon as a new value of the secret is stored', async () => {
     const secret = await storeSecret();
     await execute(createReadCall(), secret);
     nextToken = canary();
@@ -159,7 +159,7 @@ describe('a call with a token that is derived from a secret', () => {
     expect(world.upstream.hits.at(-1)?.headers.authorization).toBe(`Bearer ${nextToken}`);
   });
 
-  test('is not sent again when a token that was just given out is refused', async () => {
+  test('is not sent again when the upstream refuses a token that was just issued', async () => {
     const secret = await storeSecret();
     world.upstream.answer((_hit, reply) => {
       reply.statusCode = 401;
@@ -186,11 +186,11 @@ describe('a secret that the token endpoint refuses', () => {
   test.each([
     ['read', createReadCall],
     ['write', createWriteCall],
-  ])('is marked by a %s, which sends nothing to the service', async (_kind, make) => {
+  ])('is marked as refused by a %s, which is not sent to the service', async (_kind, make) => {
     const secret = await storeSecret();
     refusedWith = 'invalid_client';
     for (let round = 0; round < 2; round += 1) {
-      // oxlint-disable-next-line no-await-in-loop -- the second refusal is the kept one
+      // oxlint-disable-next-line no-await-in-loop -- the second refusal is the remembered one
       await expect(execute(make(), secret)).rejects.toEqual(
         refusalWith('reauth_required', { secret: secret.name, reason: 'invalid_client' }),
       );
@@ -206,7 +206,7 @@ describe('a secret that the token endpoint refuses', () => {
     });
   });
 
-  test('is not refused any more after the next successful call', async () => {
+  test('is no longer marked as refused after the next successful call', async () => {
     const secret = await storeSecret();
     refusedWith = 'invalid_grant';
     await expect(execute(createReadCall(), secret)).rejects.toEqual(refusalWith('reauth_required'));
@@ -219,7 +219,7 @@ describe('a secret that the token endpoint refuses', () => {
     expect(await world.outbox('credential.accepted')).toHaveLength(1);
   });
 
-  test('stays unmarked when the endpoint refuses only the scopes', async () => {
+  test('is not marked as refused when the endpoint refuses only the scopes', async () => {
     const secret = await storeSecret();
     refusedWith = 'invalid_scope';
     await expect(execute(createReadCall(), secret)).rejects.toEqual(refusalWith('reauth_required'));
@@ -241,7 +241,7 @@ test('a JSON secret is never sent whole as the plain value of a service', async 
   expect(world.upstream.hits).toEqual([]);
 });
 
-test('a part of a JSON secret that a provider repeats alone is taken out of the answer', async () => {
+test('a single part of a JSON secret is removed from the answer too', async () => {
   const parts = { client_secret: canary(), kind: 'app' };
   const name = `app-${(secretCount += 1)}`;
   const body = { name, value: JSON.stringify(parts), allowed_hosts: [world.upstream.host] };

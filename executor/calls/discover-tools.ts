@@ -56,7 +56,7 @@ export async function discoverServerTools(
   try {
     return await listTools(credentials);
   } catch (error) {
-    // The server may have invalidated the token before its end. A refresh may give a valid one.
+    // The server may have revoked the token before it expired. A refresh may give a valid one.
     if (AppError.from(error).details['status_code'] !== 401) throw error;
     const refusedRequest = { permit: discoveryPermit, prepared: { request: { url } }, credentials };
     const renewedCredentials = await renewCredentials(deps, refusedRequest, {

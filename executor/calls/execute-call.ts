@@ -48,7 +48,7 @@ export async function executeCall(
   using _inHand = deps.callsInHand.hold(permit.jti);
   using slot = deps.slots.take(permit);
   // A non-read runs to its end even when its client disconnects, because its outcome is recorded. A
-  // read is ended.
+  // read is stopped.
   using followedRead = permit.nonRead ? null : deps.disconnects.follow(permit.jti);
   deps.auditShare.assertRoom(permit);
   if (permit.approvalId !== null || permit.executionId !== null) {

@@ -78,8 +78,8 @@ export async function executeFrozenCall(
       timeoutMs,
       onRefused,
     });
-    // The permit may have expired while a slow server listed its tools. A retry within the next
-    // seconds does not list them again.
+    // The permit may have expired while a slow server listed its tools. The list is cached for some
+    // seconds, so a retry is quick.
     requireLivePermit(permit);
   }
 
@@ -98,8 +98,8 @@ export async function executeFrozenCall(
 }
 
 /**
- * Checks that the server's tool is still the one that was accepted. When the server refuses the
- * access token, checks once more with a new token.
+ * Checks that the server's tool is still the one that was accepted. If the server refuses the
+ * access token, checks once more with a new one.
  */
 async function checkTool(
   deps: Deps,

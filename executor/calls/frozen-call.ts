@@ -50,8 +50,8 @@ export async function thawCall(
   const sealedBytes = Buffer.from(sealedCall, 'base64url');
   const text = await vault.unseal(db, sealContextOf({ orgId, approvalId }), sealedBytes);
   const result = frozenCall.safeParse(JSON.parse(text));
-  // Unknown members make this fail, because the approved call must be replayed exactly. An executor
-  // of the later release can replay it.
+  // An unknown member is an error, because the approved call must be replayed exactly. An executor
+  // of the later release, which knows the member, can replay the call.
   if (!result.success) throw unreadable('sealed call', result.error);
   return result.data;
 }

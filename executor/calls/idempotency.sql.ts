@@ -7,7 +7,7 @@ export interface IdempotencyEntry {
   /** The SHA-256 of the key. Keys are only compared, so the key itself is not stored. */
   readonly keyDigest: string;
   readonly callDigest: string;
-  /** Null for a call that waits for approval. The permit of its replay brings the dispatch id. */
+  /** Null for a call that waits for approval. The permit of its replay contains the dispatch id. */
   readonly dispatchId: string | null;
   /** The approval that the call waits for; null when the call needs none. */
   readonly approvalId: string | null;

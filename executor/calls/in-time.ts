@@ -1,12 +1,12 @@
 import type { Deadline } from '#bus';
 import { AppError } from '#errors';
 
-/** The caller must get the answer before it stops waiting for the executor. */
+/** The executor answers this long before the caller stops waiting. */
 const answerMarginMs = 1_000;
 
 /**
- * Bounds work that comes before a call is sent. A database that hangs would otherwise hold
- * it for longer than the caller waits, and the caller could not know that nothing was sent.
+ * Limits the time of work that comes before a call is sent. Otherwise a database that hangs could
+ * delay the call until the caller stops waiting, without knowing that nothing was sent.
  */
 export async function awaitInTime<T>(
   work: Promise<T>,
@@ -28,8 +28,8 @@ export async function awaitInTime<T>(
 }
 
 /**
- * The error for a call that could not be prepared or recorded, and so was not sent. With `unsent`,
- * approvals knows that another attempt cannot send the call twice.
+ * The error for a call that could not be prepared or recorded, and so was not sent. The detail
+ * `unsent` tells approvals that another attempt cannot send the call twice.
  */
 export function unsentError(cause?: unknown): AppError {
   return new AppError(

@@ -38,7 +38,7 @@ async function execute(call: Call, permit = world.permitOf(call), timeoutMs = 10
 const codeOf = (error: unknown) => AppError.from(error).code;
 
 describe('an allowed non-read', () => {
-  test('has its intent recorded before it is sent, and its outcome before the caller gets the answer', async () => {
+  test('is recorded before it is sent, and its outcome before the caller gets the answer', async () => {
     const call = createCall();
     const before: unknown[] = [];
     world.upstream.answer(async (_hit, reply) => {
@@ -68,7 +68,7 @@ describe('an allowed non-read', () => {
     expect(outcomes.at(-1)?.data['audit_id']).toBe(done.kind === 'called' && done.auditId);
   });
 
-  test('is refused, and nothing is recorded or sent, when its form would be too large', async () => {
+  test('is refused, and neither recorded nor sent, when its form body would be too large', async () => {
     const names = Object.fromEntries(Array.from({ length: 25_000 }, (_, at) => [`m${at}`, '']));
     const call = world.rawCall({
       method: 'POST',
@@ -84,13 +84,13 @@ describe('an allowed non-read', () => {
     expect(world.upstream.hits).toHaveLength(0);
   });
 
-  test('can be a GET whose risk makes it a non-read', async () => {
+  test('can be a GET, if its risk makes it a non-read', async () => {
     await execute(world.actionCall('risky'));
 
     expect((await world.outbox('action.intent')).at(-1)?.audit?.action).toBe('risky');
   });
 
-  test('has the outcome `called` with any status of the upstream, and when the answer breaks off', async () => {
+  test('has the outcome `called` whatever the upstream’s status, even when the answer breaks off', async () => {
     world.upstream.answer((_hit, reply) => {
       reply.writeHead(500, { 'content-type': 'text/plain', 'content-length': '100' });
       reply.write('half');
@@ -147,7 +147,7 @@ describe('an allowed non-read', () => {
     expect(world.upstream.hits).toHaveLength(1);
   });
 
-  test('has a storable outcome when the answer contains zero bytes', async () => {
+  test('has an outcome that can be stored even if the answer contains zero bytes', async () => {
     world.upstream.answer((_hit, reply) =>
       reply.setHeader('content-type', 'application/json').end(String.raw`{"a":"\u0000\ud800"}`),
     );
@@ -187,7 +187,7 @@ describe('a dispatch id', () => {
     expect(outcomeEvents).toHaveLength(1);
   });
 
-  test('is read from the permit, so that a permit used with other ids sends nothing more', async () => {
+  test('is read from the permit, so that using the permit again with another request id and key sends nothing', async () => {
     const call = createCall();
     const permit = world.permitOf(call);
     const first = await execute(call, permit);
@@ -303,7 +303,7 @@ describe('a dispatch whose executor died', () => {
     expect(world.upstream.hits).toHaveLength(1);
   });
 
-  test('is sent by no executor whose lease on it has ended', async () => {
+  test('is not sent by an executor whose lease has ended', async () => {
     using expiredLease = new Lease(performance.now() - 15_000, async () => true);
     using validLease = new Lease(performance.now(), async () => true);
     await using egress = openEgress({ allow: parseEgressAllow('127.0.0.1/32') });
@@ -336,7 +336,7 @@ describe('a dispatch whose executor died', () => {
     expect((await send(validLease)).kind).toBe('answered');
   });
 
-  test('is erased after a day, with its outcome and idempotency key, however many there are', async () => {
+  test('is erased after a day, with its outcome and its idempotency key', async () => {
     await execute(createCall());
     await world.sql`
       insert into executor.dispatch (dispatch_id, org_id, identity_id, call_digest, audit_id, audit,
@@ -428,7 +428,7 @@ describe('an idempotency key', () => {
     expect(world.upstream.hits).toHaveLength(2);
   });
 
-  test('of a call that waits for approval returns the approval, except to the replay of that approval', async () => {
+  test('of a call that waits for approval returns that approval, and only the replay of the approval may use the key', async () => {
     const key = uuidv7();
     const approvalId = uuidv7();
     const call = createCall();
@@ -474,7 +474,7 @@ describe('an idempotency key', () => {
     expect(world.upstream.hits).toHaveLength(1);
   });
 
-  test('of a finished call returns the outcome, even when no rule allows the call any more', async () => {
+  test('returns the outcome of a finished call, even when no rule allows the call any more', async () => {
     const key = uuidv7();
     const call = createCall();
     await execute(call, permitWithKey(call, key));
@@ -496,7 +496,7 @@ function targetOf(gap: string): Pick<Permit, 'target'> {
 }
 
 describe('a non-read that cannot be recorded', () => {
-  /** What the caller is told, and the marks of the error. */
+  /** The error that the caller gets, with its code and details. */
   const refusalOf = async (call: Call) =>
     execute(call).then(
       () => 'called',

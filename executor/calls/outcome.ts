@@ -24,7 +24,7 @@ interface SecondAttempt {
   readonly orgId: string;
   readonly dispatchId: string;
   readonly callDigest: string;
-  /** The error code for an attempt whose dispatch id belongs to another call. */
+  /** The error code for an attempt with the dispatch id of another call. */
   readonly otherCall: 'idempotency_key_reused' | 'approval_stale';
 }
 

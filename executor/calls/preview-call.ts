@@ -39,15 +39,15 @@ type Preview =
   | { kind: 'seen'; outcome: RunOutcome };
 
 /**
- * The time for all filters of one call together. The approval card says of a filter that has not
- * finished by then that it was not run.
+ * The time for all filters of one call together. On the approval card, a filter that needs longer
+ * is shown as not run.
  */
 const discloseMsMax = 4_000;
 const sealedCallLengthMax = 3_000_000;
 
 /**
- * Prepares the approval card of a call. Sends nothing but look-ups of names, and those only where
- * policy allows reads.
+ * Prepares the approval card of a call. Sends nothing except requests that look up names, and these
+ * only where policy allows reads.
  */
 export async function previewCall(
   deps: Deps,
@@ -104,7 +104,7 @@ export async function previewCall(
     gap_digest: statementDigest(signedGap),
     request_digest: requestDigest,
     ...cardFactsOf(gap, call),
-    // Suggests no rules to remember for a request that the approver has not seen whole.
+    // Suggests no rules to remember for a request that is too large to be shown whole.
     ...(isTooLarge ? { suggested_tiers: [] } : {}),
     action_description: description,
     request,
@@ -123,7 +123,7 @@ export async function previewCall(
   };
 }
 
-/** The title of the called service, which the digest of its template verifies. */
+/** The title of the called service, from the template whose digest was verified. */
 function titleOf(
   { cards }: Pick<Deps, 'cards'>,
   {
@@ -164,8 +164,8 @@ async function findEarlierOutcome(
 
 /**
  * Requires that the approval has the id of its permission gap. If the approvals component chose the
- * id freely, it could show one call and have another one decided. Calls with one idempotency key
- * count as one call, and their approval has the id of the first gap.
+ * id freely, it could show one call and have another one decided. Calls with the same idempotency
+ * key count as one call: their approval has the id of the first gap.
  */
 async function checkApprovalId(
   { db }: Deps,

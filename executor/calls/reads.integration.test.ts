@@ -67,7 +67,7 @@ describe('a traced call', () => {
   const traceHeadersOf = (headers: object) =>
     Object.keys(headers).filter((name) => /trace|baggage|^b3$|request-id/.test(name));
 
-  test('tells the upstream nothing of its trace', async () => {
+  test('sends the upstream no trace headers', async () => {
     let headers = {};
     const spans = await collectSpans(async () => {
       headers = await sendTo(world);
@@ -85,7 +85,7 @@ describe('a traced call', () => {
     expect(JSON.stringify(spans)).not.toContain(secretPath);
   });
 
-  test('is continued by the upstream with EGRESS_TRACE_CONTEXT=on', async () => {
+  test('sends the upstream the trace headers with EGRESS_TRACE_CONTEXT=on', async () => {
     await using other = await createWorld({ variables: { EGRESS_TRACE_CONTEXT: 'on' } });
     let headers: Record<string, unknown> = {};
     const spans = await collectSpans(async () => {
@@ -170,7 +170,7 @@ describe('an allowed read', () => {
     expect(world.upstream.hits).toHaveLength(3);
   });
 
-  test('is retried when the upstream asks for a short wait, and answered at once with retry_after when for a long one', async () => {
+  test('is retried when the upstream asks for a short wait, and returns retry_after when it asks for a long one', async () => {
     const answers: [status: number, retryAfter: string][] = [
       [429, '0'],
       [503, '0'],
@@ -195,7 +195,7 @@ describe('an allowed read', () => {
     expect(world.upstream.hits).toHaveLength(4);
   });
 
-  test('is held for 2 s in all at most, however often the upstream asks for a wait', async () => {
+  test('waits for 2 s in all at most, however often the upstream asks for a wait', async () => {
     const waits = ['1', '2', '0'];
     world.upstream.answer((_hit, reply) => {
       reply.writeHead(503, { 'retry-after': waits.shift() ?? '0' }).end();
@@ -205,7 +205,7 @@ describe('an allowed read', () => {
     expect(world.upstream.hits).toHaveLength(2);
   });
 
-  test('counts as failed when its template says so about an answer with status 200', async () => {
+  test('is a failure with status 200 when its template says so', async () => {
     const originalTemplate = world.template.current;
     const failure = { when: '.ok == false', code: '.error', kinds: { not_found: ['gone'] } };
     world.template.current = { ...originalTemplate, failure };
@@ -224,9 +224,9 @@ describe('an allowed read', () => {
     }
   });
 
-  test('is refused by the circuit breaker after five consecutive failures of its org', async () => {
-    // The pause of the circuit breaker is longer than the test takes on any machine. After the
-    // pause one call may be sent.
+  test('is refused by the circuit breaker after five consecutive failures in its org', async () => {
+    // The circuit breaker's pause is longer than the test takes on any machine. Only after the
+    // pause, one call may be sent.
     await using otherWorld = await createWorld({
       breaker: { pauseMs: 600_000, pauseMaxMs: 600_000 },
     });
@@ -304,7 +304,7 @@ describe('an allowed read', () => {
 });
 
 describe('the answer to a read', () => {
-  test('is filtered, and says so when the filter fails or when the answer is not JSON', async () => {
+  test('is filtered, and reports a filter that fails or an answer that is not JSON', async () => {
     world.upstream.answer((hit, reply) => {
       if (hit.url.endsWith('text')) return reply.end('plain');
       reply.setHeader('content-type', 'application/json');
@@ -351,7 +351,7 @@ describe('the answer to a read', () => {
         .setHeader('content-type', 'application/json')
         .setHeader('x-echo', hit.headers.authorization ?? '');
       reply.setHeader('set-cookie', `t=${value}`);
-      // The upstream sends the text in pieces that split the value.
+      // The upstream sends the text in pieces, so that a value is split between two pieces.
       const text = `{"all":["${spellings.join('","')}"]}`;
       reply.write(text.slice(0, 15));
       setTimeout(() => reply.write(text.slice(15, 60)), 20);
@@ -391,7 +391,7 @@ describe('the executor', () => {
     expect(world.upstream.hits).toHaveLength(0);
   });
 
-  test('refuses a host, path or permission key that the permit does not name, before anything is sent', async () => {
+  test('refuses a host, path or permission key that is not in the permit, before anything is sent', async () => {
     const call = world.actionCall('get', { id: '1' });
     const raw = world.rawCall({ target: `${world.upstream.baseUrl}/a` });
 
@@ -418,7 +418,7 @@ describe('the executor', () => {
     });
   });
 
-  test('refuses a secret that is for another host, belongs to another user, or was deleted, before anything is sent', async () => {
+  test('refuses a secret that may not go to the host, belongs to another user, or was deleted, before anything is sent', async () => {
     const call = world.actionCall('get', { id: '1' });
     const storeSecret = async (name: string, allowed_hosts: string[]) =>
       world.gateway.createSecret(
@@ -506,7 +506,7 @@ test('the executor refuses a call while all slots are taken, before anything is 
   expect(small.upstream.hits).toHaveLength(2);
 });
 
-test('the executor sends as many calls to one upstream concurrently as it has slots for that upstream', async () => {
+test('the executor sends as many concurrent calls to one upstream as the upstream has slots', async () => {
   const undivided = {
     SHARE_ORG_PERCENT: '100',
     SHARE_USER_PERCENT: '100',
@@ -518,7 +518,7 @@ test('the executor sends as many calls to one upstream concurrently as it has sl
   const heldResponses: ServerResponse[] = [];
   wide.upstream.answer((_hit, reply) => {
     // The upstream answers only after all calls have arrived. So the test ends only if no call
-    // waits for the connection of another.
+    // waits for another call.
     if (heldResponses.push(reply) === 108) for (const each of heldResponses) each.end('done');
   });
   const call = wide.actionCall('get', { id: '1' });
@@ -532,7 +532,7 @@ test('the executor sends as many calls to one upstream concurrently as it has sl
 });
 
 /**
- * An executor with two slots, both taken by calls that stay unanswered until `held` answers them.
+ * An executor with two slots, both taken by calls that the upstream answers only through `held`.
  */
 async function createFullWorld() {
   const small = await createWorld({ variables: { EXECUTOR_IN_FLIGHT_MAX: '2' } });
@@ -604,7 +604,7 @@ describe('a call whose client has disconnected', () => {
     return { auditId, ended: outcome, lost, reply: await heldResponse };
   };
 
-  test('is ended and recorded when it is a read', async () => {
+  test('is stopped and recorded when it is a read', async () => {
     const { auditId, ended, lost } = await startHangingCall(world.actionCall('get', { id: '1' }));
     await announceDisconnect(randomUUID());
     await announceDisconnect(auditId);
@@ -622,7 +622,7 @@ describe('a call whose client has disconnected', () => {
     expect(world.upstream.hits).toHaveLength(1);
   });
 
-  test('is ended while it waits for a retry', async () => {
+  test('is stopped while it waits for a retry', async () => {
     const auditId = randomUUID();
     const call = world.actionCall('get', { id: '1' });
     world.upstream.answer((_hit, reply) => {
@@ -644,7 +644,7 @@ describe('a call whose client has disconnected', () => {
       world.actionCall('create', { title: 'T' }),
     );
     await announceDisconnect(auditId);
-    // Messages arrive in order, so the executor has also received the earlier one, about the
+    // Messages arrive in order. So when this message has arrived, so has the earlier one about the
     // disconnect.
     const { nats } = await world.environment.connect('gateway');
     await nats.flush();

@@ -5,8 +5,8 @@ import type { RecordIds } from '../deps.ts';
 
 /**
  * Derives the id of a read's record from its audit id, so that the audit log keeps one record when
- * two executors run the read. The id depends on a key, because components that know the audit id
- * before the read has ended could otherwise publish something else under it first.
+ * two executors run the read. The id depends on a key: otherwise a component that knows the audit
+ * id before the read has ended could publish another record with this id first.
  */
 export function createRecordIds(permitKey: string): RecordIds {
   const macs = createMacs('record_id', permitKey);

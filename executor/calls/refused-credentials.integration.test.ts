@@ -51,7 +51,9 @@ const listEvents = async () => [
   ...(await world.outbox('credential.refused')),
   ...(await world.outbox('credential.accepted')),
 ];
-/** Lets two minutes pass after the last success, in the first of which no refusal is noted. */
+/**
+ * Moves the last success two minutes back. In the first minute after a success no refusal is noted.
+ */
 const endQuietMinute = ({ id }: Pick<StoredSecret, 'id'>) =>
   world.sql`update executor.secret set accepted_at = now() - interval '2 minutes' where id = ${id}`;
 
@@ -60,7 +62,7 @@ describe('a secret that the provider refuses', () => {
     ['read', createReadCall],
     ['write', createWriteCall],
   ])(
-    'is marked by the first 401 to a %s, and calls are sent all the same',
+    'is marked as refused by the first 401 to a %s, and further calls are still sent',
     async (_kind, createCall) => {
       const secret = await createSecret();
       expect(await findRefusedAt(secret)).toBeNull();
@@ -81,7 +83,7 @@ describe('a secret that the provider refuses', () => {
     },
   );
 
-  test('shows so in the list of secrets', async () => {
+  test('is shown as refused in the list of secrets', async () => {
     const secret = await createSecret();
     await executeCall(createReadCall(), secret);
     const { items } = await world.gateway.listSecrets(
@@ -91,7 +93,7 @@ describe('a secret that the provider refuses', () => {
     expect(items.find(({ id }) => id === secret.id)?.refused_at).toEqual(expect.any(String));
   });
 
-  test('shows so to the registry, which says it of the services that use the secret', async () => {
+  test('is described as refused to the registry, which shows it at the services that use the secret', async () => {
     const secret = await createSecret();
     const describeSecret = async () => {
       const names = [secret.name];
@@ -105,7 +107,7 @@ describe('a secret that the provider refuses', () => {
     ]);
   });
 
-  test('is not refused any more after a call with it succeeded', async () => {
+  test('is no longer marked as refused after a call with it succeeded', async () => {
     const secret = await createSecret();
     await executeCall(createReadCall(), secret);
     acceptedValues.add(secret.value);
@@ -118,7 +120,7 @@ describe('a secret that the provider refuses', () => {
     ]);
   });
 
-  test('is not refused by any other error of the provider, nor accepted by one', async () => {
+  test('is marked as refused only by a 401, and stays marked after any other failure', async () => {
     const secret = await createSecret();
     const answerWithFailure: Answers = (_hit, reply) => {
       reply.statusCode = 403;
@@ -134,7 +136,7 @@ describe('a secret that the provider refuses', () => {
     expect(await findRefusedAt(secret)).toEqual(expect.any(String));
   });
 
-  test('shows no refusal with its next version, whose first success is announced', async () => {
+  test('is not marked after a new version is stored, and the first success of that version is announced', async () => {
     const secret = await createSecret();
     await executeCall(createReadCall(), secret);
     const value = canary();
@@ -148,7 +150,7 @@ describe('a secret that the provider refuses', () => {
     ]);
   });
 
-  test('is announced once more when its next version is refused too', async () => {
+  test('is announced again when its next version is refused too', async () => {
     const secret = await createSecret();
     await executeCall(createReadCall(), secret);
     await storeValue(secret.name, canary());
@@ -157,7 +159,7 @@ describe('a secret that the provider refuses', () => {
     expect(await listEvents()).toHaveLength(2);
   });
 
-  test('causes no event for a minute after it was accepted, though the provider goes on to answer both', async () => {
+  test('causes no further event for a minute after a success, while the provider refuses and accepts it in turn', async () => {
     const secret = await createSecret();
     await executeCall(createReadCall(), secret);
     for (let round = 0; round < 3; round += 1) {
@@ -172,7 +174,7 @@ describe('a secret that the provider refuses', () => {
     expect(await listEvents()).toHaveLength(3);
   });
 
-  test('causes no event for twice as long after each further success, up to an hour', async () => {
+  test('causes no event for a longer time after each further success, doubled up to an hour', async () => {
     const secret = await createSecret();
     const refuseAndAccept = async () => {
       acceptedValues.delete(secret.value);
@@ -209,7 +211,7 @@ describe('a secret that the provider refuses', () => {
   });
 });
 
-describe('an answer that comes late', () => {
+describe('a late answer', () => {
   /** Holds the answer of the next call until `release` with its status is called. */
   function holdNextAnswer() {
     const held = Promise.withResolvers<(status: number) => void>();
@@ -223,7 +225,7 @@ describe('an answer that comes late', () => {
     return held.promise;
   }
 
-  test('does not mark the version that was stored meanwhile', async () => {
+  test('does not mark a version that was stored after the call was sent', async () => {
     const secret = await createSecret();
     const held = holdNextAnswer();
     const slow = executeCall(createReadCall(), secret);
@@ -235,7 +237,7 @@ describe('an answer that comes late', () => {
     expect(await listEvents()).toEqual([]);
   });
 
-  test('does not end the refusal of a later version', async () => {
+  test('does not remove the mark of a later version', async () => {
     const secret = await createSecret();
     await executeCall(createReadCall(), secret);
     const held = holdNextAnswer();
@@ -251,14 +253,15 @@ describe('an answer that comes late', () => {
   });
 });
 
-test('several replicas announce one refusal and one success', async () => {
+test('several replicas announce each refusal and each success only once', async () => {
   await using _other = await world.start();
   const secret = await createSecret();
   await Promise.all(Array.from({ length: 20 }, () => executeCall(createReadCall(), secret)));
   expect(await listEvents()).toHaveLength(1);
   acceptedValues.add(secret.value);
   await Promise.all(Array.from({ length: 20 }, () => executeCall(createReadCall(), secret)));
-  // A replica that read the secret before it was marked learns of the mark with its next look-up.
+  // A replica that read the secret before it was marked sees the mark when it reads the secret
+  // again.
   await expect
     .poll(async () => (await executeCall(createReadCall(), secret), findRefusedAt(secret)))
     .toBeNull();

@@ -2,8 +2,9 @@ import { AppError } from '#errors';
 import type { Deps } from '../deps.ts';
 
 /**
- * Throws `unavailable` while no record leaves the outbox because the stream AUDIT is full or missing.
- * Calls would go on without an audit log, and the outbox would grow until the disk of Postgres is full.
+ * Throws `unavailable` while no record leaves the outbox because the stream AUDIT is full or
+ * missing. Otherwise calls would go on without an audit log, and the outbox would grow until the
+ * disk of Postgres is full.
  */
 export function requireAudit({ relay }: Pick<Deps, 'relay'>): void {
   if (!relay.isAuditBlocked()) return;

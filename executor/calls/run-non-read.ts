@@ -25,8 +25,8 @@ import { shapeResult } from '../results/shape-result.ts';
 import { shapeToolResult } from '../results/shape-tool-result.ts';
 
 /**
- * The longest time for getting a new token while the caller waits for an answer that is already
- * stored.
+ * The longest time for getting a new token. The caller waits meanwhile, although its answer is
+ * already stored.
  */
 const renewMsMax = 3_000;
 /**
@@ -34,7 +34,10 @@ const renewMsMax = 3_000;
  * apart.
  */
 const recordAttemptsMax = 12;
-/** Less than the time that the gateway grants the executor beside the upstream's. */
+/**
+ * Less than the extra time that the gateway gives the executor, in addition to the time limit of
+ * the upstream.
+ */
 const claimMsMax = 4_000;
 
 interface EndedCall {
@@ -72,8 +75,8 @@ export async function runNonRead(deps: Deps, run: Run, deadline: Deadline): Prom
   if (outcome.stored.kind === 'unknown' || !outcome.error)
     throw outcomeUnknownError(auditId, outcome.error);
   if (outcome.error.details['status_code'] === 401 && run.prepared.tool !== undefined) {
-    // The server refused the token before it called the tool. `renewCredentials` throws when only
-    // the owner of the connection can solve the problem.
+    // The MCP server refused the token, so it has not called the tool. `renewCredentials` throws
+    // when only the owner of the connection can solve the problem.
     const renewed = await renew(deps, run, 401);
     if (renewed === undefined) {
       const failure = { kind: 'credential_refused' } as const;
@@ -84,8 +87,8 @@ export async function runNonRead(deps: Deps, run: Run, deadline: Deadline): Prom
 }
 
 /**
- * Claims the dispatch, or throws an error that says that nothing was sent. That is true of every
- * failure here, also where nobody knows whether the row was committed.
+ * Claims the dispatch, or throws an error that says that nothing was sent. Nothing was sent in any
+ * failure here, even if it is unknown whether the row was committed.
  */
 async function claimInTime(deps: Deps, run: Run, deadline: Deadline): Promise<Claim> {
   const pendingClaim = claimDispatch(deps, run);
@@ -211,8 +214,8 @@ async function shapeAnswer(
 
 /**
  * Commits the outcome, or throws. If the database stays unreachable, the commit may have succeeded
- * all the same. Approvals then asks again for an approved call and gets what the row says; a direct
- * call is not asked for again, so its answer is `outcome_unknown`.
+ * all the same. If the call was approved, approvals asks again and gets the stored outcome. A
+ * direct call gets no second request, so its answer is `outcome_unknown`.
  */
 async function recordOutcome(
   deps: Deps,

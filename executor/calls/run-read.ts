@@ -24,9 +24,9 @@ type ReadOutcome =
   | { kind: 'failed'; error: AppError; durationMs: number };
 
 /**
- * Runs a read. It has no dispatch row: its audit event is published to the stream directly, and the
- * caller gets its answer only after the stream has stored the event, or the outbox where the stream
- * does not. If storing fails, the call fails.
+ * Runs a read. It has no dispatch row: its audit event is published to the stream directly. The
+ * caller gets the answer only after the event is stored in the stream, or in the outbox if the
+ * stream does not accept it. If storing fails, the call fails.
  */
 export async function runRead(deps: Deps, run: Run): Promise<RunOutcome> {
   requireAudit(deps);
@@ -126,9 +126,9 @@ async function sendWithLiveToken(
   run: Run,
 ): Promise<{
   answer: Answer;
-  /** All that the answer may repeat. */
+  /** All credentials that the answer may repeat. */
   credentials: readonly Credential[];
-  /** Those of the request that was answered. */
+  /** The credentials that the answered request carried. */
   carriedCredentials: readonly Credential[];
 }> {
   const endsAt = performance.now() + run.timeoutMs;
@@ -163,10 +163,11 @@ async function recordRead(
   }: { audited: AuditedOutcome; settings: { durableReadAudit: boolean } | undefined },
 ): Promise<void> {
   const parts = { orgId: permit.orgId, auditId: permit.jti, audience: audienceOf(permit), entry };
-  // Another executor may run the same read, when this one is taken for dead.
+  // Another executor may run the same read, if this executor is believed dead.
   const id = deps.recordIds.ofRead(permit.jti);
   const event = { ...createOutcomeEvent(parts, audited), id };
-  // When auth does not answer, the event is written durably, which every org's setting permits.
+  // When auth does not answer, the event is written durably, which is right for either setting of
+  // an org.
   if (settings === undefined || settings.durableReadAudit) {
     await deps.db.transaction((tx) => appendEvent(tx, event));
     return;
@@ -174,9 +175,9 @@ async function recordRead(
   try {
     await deps.publisher.publish(createEvent(event));
   } catch {
-    // The read has left, so its record must not be lost with the attempt to publish it. From the
-    // outbox the relay learns that AUDIT is full, and then no further read leaves. A stream that has
-    // the event after all recognises its id.
+    // The read was sent, so its record must not be lost when publishing fails. When the relay
+    // publishes the record from the outbox, it learns that AUDIT is full, and no further read is
+    // sent. If the stream has the event already, it recognises the id.
     await deps.db.transaction((tx) => appendEvent(tx, event));
   }
 }

@@ -18,8 +18,8 @@ export type RunOutcome =
   | { kind: 'suspended'; approvalId: string };
 
 /**
- * Takes the room for the audit records of a call from its caller's share: two for a non-read, which
- * records intent and outcome, and one for a read. Says which of the two the call is.
+ * Takes the space for the audit records of a call from its caller's share: two records for a
+ * non-read (intent and outcome), one for a read. Returns whether the call is a non-read.
  */
 export function takeAuditShare(
   { auditShare }: Pick<Deps, 'auditShare'>,
@@ -30,14 +30,16 @@ export function takeAuditShare(
   return { isWrite };
 }
 
-/** The identities that the event of a call is for: the caller and its ancestors, the user first. */
+/**
+ * The identities that may see the event of a call: the caller and its ancestors, the user first.
+ */
 export function audienceOf({ chain }: Permit): string[] {
   return chain.map(({ id }) => id);
 }
 
 /**
- * Adds the id of the audit record to an error. A component that gets an error with this id need not
- * record it again.
+ * Adds the id of the audit record to an error. The id tells other components that the failure is
+ * recorded already.
  */
 export function withAuditId(error: AppError, auditId: string): AppError {
   return new AppError(error.code, error.message, {

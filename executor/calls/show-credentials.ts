@@ -4,7 +4,7 @@ import { toShownCredential } from '../previews/domain/shown-credential.ts';
 import { findConnection } from '../connections/connection.sql.ts';
 import type { PermitOrGap } from '../request/permit.ts';
 
-/** Describes where each credential of a call is injected and which account it acts on. */
+/** Describes where each credential of a call is injected, and for which account it acts. */
 export async function showCredentials(
   { db }: Pick<Deps, 'db'>,
   { orgId, injections }: Pick<PermitOrGap, 'orgId' | 'injections'>,

@@ -21,7 +21,7 @@ const batchMax = 100;
 const erasedRowsMax = 1_000;
 
 /**
- * Sets the outcomes of dispatches that dead executors left to unknown, each exactly once. Erases
+ * Sets the outcome of each dispatch that a dead executor left to unknown, exactly once. Also erases
  * outcomes, files and links that are too old.
  */
 export async function sweepDispatches({ db, logger }: Pick<Deps, 'db' | 'logger'>): Promise<void> {
@@ -31,7 +31,8 @@ export async function sweepDispatches({ db, logger }: Pick<Deps, 'db' | 'logger'
     if (settledDispatch)
       logger.warn({ dispatchId: dispatch.dispatchId, reason: 'lease_passed' }, 'outcome unknown');
   }
-  // Each call adds rows to these tables, so a fixed number per run would let them grow under load.
+  // Every call adds rows to these tables. If each run erased only a fixed number, the tables would
+  // grow under load.
   for (const erase of [eraseOldDispatches, eraseOldIdempotencyKeys, eraseOldFiles, pruneShareUse])
     await deleteInParts((limit) => erase(db, { limit }), erasedRowsMax);
   await eraseWaitingGrants(db, { limit: erasedRowsMax });

@@ -43,7 +43,7 @@ const serviceId = uuidv7();
  */
 let toolsetCount = 0;
 
-/** The template that the registry would give for an MCP server with one accepted tool. */
+/** The template that the registry gives for an MCP server with one accepted tool. */
 function templateFor(protocolVersion: string, definition?: ToolDefinition): CompiledTemplate {
   toolsetCount += 1;
   const action = actionOf({
@@ -98,7 +98,7 @@ async function callTool(
 
 describe('discovering the tools of an MCP server', () => {
   test.for(['sessions', 'stateless'] as const)(
-    'reads all pages of the list of a server of the kind “%s”',
+    'reads all pages of the tool list of a server of the kind “%s”',
     async (protocolKind) => {
       const server = protocolKind === 'sessions' ? sessionServer : statelessServer;
       const expected = protocolKind === 'sessions' ? '2025-11-25' : '2026-07-28';
@@ -224,7 +224,7 @@ describe('discovering the tools of an MCP server', () => {
     await expect(discoverToolsAt(`${world.upstream.baseUrl}/mcp`)).rejects.toMatchObject({ code });
   });
 
-  test('sends nothing to an address that calls may not reach', async () => {
+  test('sends nothing to an address that calls may not use', async () => {
     for (const url of ['http://10.0.0.1/mcp', 'https://169.254.169.254/mcp', 'https://[::1]/mcp']) {
       await expect(discoverToolsAt(url)).rejects.toMatchObject({
         code: 'upstream_refused_address',
@@ -234,7 +234,7 @@ describe('discovering the tools of an MCP server', () => {
 });
 
 describe('a call to a tool of an MCP server', () => {
-  test('is one request, with arguments repeated in headers, when the server has no sessions', async () => {
+  test('is one request, with some arguments repeated in headers, when the server has no sessions', async () => {
     world.template.current = templateFor('2026-07-28');
     statelessServer.hits.length = 0;
     const done = await callTool(statelessServer.host);
@@ -247,7 +247,7 @@ describe('a call to a tool of an MCP server', () => {
     });
   });
 
-  test('opens a session once, which only its identity uses and which the caller never sees', async () => {
+  test('opens a session once, which is used only for this identity and which the caller never sees', async () => {
     world.template.current = templateFor('2025-11-25');
     sessionServer.hits.length = 0;
     const done = await callTool(sessionServer.host);
@@ -318,7 +318,7 @@ describe('a call to a tool of an MCP server', () => {
     expect(world.upstream.hits).toHaveLength(1);
   });
 
-  test('ends with its answer, even if the server keeps the stream open', async () => {
+  test('ends when the answer has arrived, even if the server keeps the stream open', async () => {
     world.template.current = templateFor('2026-07-28');
     world.upstream.answer((hit, reply) => {
       const { id } = JSON.parse(hit.body);
@@ -331,7 +331,7 @@ describe('a call to a tool of an MCP server', () => {
     expect(done).toMatchObject({ result: { status_code: 200, body: { content: ['mine'] } } });
   });
 
-  test('shows a protocol error, and shows an answer that is not JSON-RPC', async () => {
+  test('returns a protocol error, a failure of the tool and an answer that is not JSON-RPC as failures', async () => {
     world.template.current = templateFor('2026-07-28');
     const error = { code: -32_602, message: 'Unknown tool' };
     world.upstream.answer((hit, reply) => {
@@ -358,7 +358,7 @@ describe('a call to a tool of an MCP server', () => {
     });
   });
 
-  test('has the outcome `called` even when the bytes in its answer are too large to keep', async () => {
+  test('has the outcome `called` even if the file in its answer is too large to keep', async () => {
     world.template.current = templateFor('2026-07-28');
     const image = { type: 'image', mimeType: 'image/png' };
     world.upstream.answer((hit, reply) => {
@@ -404,7 +404,7 @@ describe('a call to a tool of an MCP server', () => {
   });
 });
 
-describe('a call to an MCP server', () => {
+describe('a call to an MCP server that uses or lacks its tools', () => {
   const sendJson = (reply: ServerResponse, body: unknown, status = 200) =>
     reply.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
   const createAnswers = (body: object) => (hit: Hit, reply: ServerResponse) =>
@@ -425,15 +425,15 @@ describe('a call to an MCP server', () => {
     const call = (service: string) => callTool(host, { serviceId: service }).catch(() => undefined);
     await call(of);
     await call(of);
-    // Reports arrive in order. When the report of a second call has arrived, so have all reports of
-    // the first call.
+    // Reports arrive in order. So when the report of a second call has arrived, all reports of the
+    // first call have arrived too.
     const last = uuidv7();
     await call(last);
     await expect.poll(() => world.followed.map((each) => each.serviceId)).toContain(last);
     return world.followed.filter((each) => each.serviceId === of).map(({ isTold }) => isTold);
   };
 
-  test('reports to the registry that the tools are in use, and does not repeat that for a while', async () => {
+  test('reports to the registry that the tools are in use, at most once in a while', async () => {
     expect(await listReports('2026-07-28')).toEqual([false]);
     expect(
       await listReports('2026-07-28', createAnswers(textResult('No such repository'))),
@@ -488,7 +488,7 @@ describe('a call to an MCP server', () => {
   });
 });
 
-test('a call whose client has disconnected is cancelled in its session', async () => {
+test('a call whose client has disconnected is cancelled in its MCP session', async () => {
   world.template.current = templateFor('2025-11-25');
   world.upstream.answer((hit, reply) => {
     const { id, method } = JSON.parse(hit.body);

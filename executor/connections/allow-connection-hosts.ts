@@ -65,8 +65,9 @@ export async function allowConnectionHosts(
 
 /**
  * Lets the token go to the base URL of the service, if that URL is for the value to which the
- * connection is bound, and to the servers that actions have of their own. Returns what was added. The executor checks that against the template that policy has recorded, because
- * a compromised registry could name another base URL.
+ * connection is bound, and to the servers of single actions. Returns the base URLs that were added.
+ * The executor checks them against the template that policy has recorded, because a compromised
+ * registry could send another base URL.
  */
 async function allowPlaces(
   tx: Transaction,
@@ -82,7 +83,8 @@ async function allowPlaces(
   const places = placesFor(address, baseUrl);
   const listMissing = (from: AccountPin) => places.filter((url) => !from.baseUrls.includes(url));
   if (listMissing(connection.pin).length === 0) return [];
-  // Services that are connected at the same time each add to what the others have stored.
+  // Another service may have been connected meanwhile, so the base URLs are read again under a lock
+  // and added to.
   const pin = (await lockTokens(tx, { orgId, id }))?.pin ?? connection.pin;
   const missing = listMissing(pin);
   if (missing.length === 0) return [];

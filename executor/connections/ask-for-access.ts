@@ -16,18 +16,25 @@ interface AccessToAskFor {
   readonly access: {
     readonly scopes: readonly string[];
     readonly hosts: readonly string[];
-    /** Null when this request is for no template that asks what the account opens. */
+    /**
+     * How to look up the values to which the account has access; null when the request comes from
+     * no template that does so.
+     */
     readonly address: AccountAddress | null;
   };
   readonly by: Actor;
-  /** The limit of requests per org, for all callers of the org together; 0 when it was counted. */
+  /**
+   * The limit of requests per org, for all callers of the org together; 0 when the request was
+   * counted already.
+   */
   readonly requestsPerHour: number;
 }
 
 /**
- * Creates a link on which the owner can grant access. The provider is asked for the new scopes and
- * for those that were granted before. Once a template has asked what the account opens, every later
- * link of the connection asks it, until the connection is bound: no link makes it for all of them.
+ * Creates a link on which the owner can grant access. The link requests the new scopes and those
+ * that were granted before. Once a template of the connection looks up the values to which the
+ * account has access, every later link does so too, until the connection is bound. So no link can
+ * make the connection valid for all values.
  */
 export async function askForAccess(
   tx: Transaction,

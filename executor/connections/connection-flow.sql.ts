@@ -14,7 +14,10 @@ export interface StoredFlow {
   readonly scopes: string[];
   readonly hosts: string[];
   readonly askedBy: IdentityReference;
-  /** How to look up the service's address in the account; null if it does not come from there. */
+  /**
+   * How to look up the address of the service in the account; null when the address does not depend
+   * on the account.
+   */
   readonly address: AccountAddress | null;
   readonly appId: string | null;
   readonly appVersion: number | null;
@@ -46,7 +49,7 @@ interface At {
 /** The limit on open links of one connection. Beyond it, a new link deletes the oldest one. */
 const openFlowsMax = 10;
 
-/** Inserts a flow, which can be begun for a day. */
+/** Inserts a flow. Its owner can begin it within a day. */
 export async function insertConnectionFlow(
   sql: Sql,
   flow: Pick<
@@ -90,7 +93,7 @@ export async function findConnectionFlow(
   return row && toFlow(row);
 }
 
-/** The latest flow of a connection, requested by any identity. */
+/** The latest flow of a connection, whichever identity requested it. */
 export async function findLatestConnectionFlow(
   sql: Sql,
   { orgId, connectionId }: { orgId: string; connectionId: string },
@@ -108,8 +111,8 @@ export async function findLatestConnectionFlow(
 }
 
 /**
- * How the account of a connection says where the services of a template are, by the newest flow that
- * knows it. Null when no template asked for that.
+ * How to look up the addresses of a template's services in the account of a connection, from the
+ * newest flow that contains this. Null when no template of the connection looks up an address.
  */
 export async function findAccountAddress(
   sql: Sql,
@@ -183,9 +186,9 @@ export async function consumeConnectionFlow(
 }
 
 /**
- * Deletes old flows, across orgs. Keeps the latest flow of each connection as long as the
- * connection exists, because a repair requests the scopes and hosts of that flow, and the latest one
- * with an address, because no grant is stored without asking for it.
+ * Deletes old flows, across orgs. Keeps two flows of each connection as long as the connection
+ * exists. The latest flow is kept because a repair requests its scopes and hosts. The latest flow
+ * with an address is kept because every later grant must be bound by it.
  */
 export async function pruneConnectionFlows(sql: Sql, { limit }: { limit: number }): Promise<void> {
   await sql`

@@ -20,21 +20,27 @@ export interface StoredTokens {
   readonly actsAs: TokenActor | null;
   readonly grantedScopes: string[];
   readonly reportedScopes: string[] | null;
-  /** True when the org says of its own provider that it does not tell what a token may do. */
+  /**
+   * True when the org's own definition of the provider says that the provider does not tell the
+   * scopes of its tokens.
+   */
   readonly hasOpaqueScopes: boolean;
   readonly allowedHosts: string[];
   readonly pin: AccountPin | null;
   readonly version: number;
-  /** The version that a provider refused since the last success; null when there is none. */
+  /**
+   * The version of the tokens that a provider has refused since the last success; null when it has
+   * refused none.
+   */
   readonly refusedVersion: number | null;
   readonly sealed: Buffer | null;
   readonly tokenUrl: string | null;
-  /** The tokens should be refreshed now. */
+  /** True when the tokens should be refreshed now. */
   readonly isDue: boolean;
   readonly isExpired: boolean;
-  /** The tokens were refreshed within the last 30 seconds. */
+  /** True when the tokens were refreshed within the last 30 seconds. */
   readonly isFresh: boolean;
-  /** An executor is refreshing the tokens at the moment. */
+  /** True while an executor is refreshing the tokens. */
   readonly isLeased: boolean;
   /** When the provider first refused to refresh these tokens; null when it has not. */
   readonly refreshRefusedSince: Date | null;
@@ -75,16 +81,16 @@ interface TokensVersion extends At {
 }
 
 export interface TokensLifetime {
-  /** Null when the provider gives no lifetime. */
+  /** Null when the provider states no lifetime. */
   readonly expiresInSeconds: number | null;
-  /** How many seconds before their end the tokens are refreshed. */
+  /** The tokens are refreshed this many seconds before they expire. */
   readonly marginSeconds: number;
 }
 
 export interface StoredScopes {
-  /** The granted scopes, by the names that requests use. */
+  /** The granted scopes, by the names that requests use for them. */
   readonly scopes: string[];
-  /** The same in the provider's words; null where they do not differ. */
+  /** The granted scopes as the provider spells them; null when the spelling is the same. */
   readonly reportedScopes: string[] | null;
 }
 
@@ -131,7 +137,10 @@ export async function findTokens(sql: Sql, { orgId, id }: At): Promise<StoredTok
   );
 }
 
-/** Whether the time in this column is later than the tokens: a success ends what failed before it. */
+/**
+ * Whether the time in this column is later than the stored tokens. Storing new tokens is a success,
+ * which ends earlier failures.
+ */
 function isSinceTokens(sql: Sql, column: string) {
   return sql`coalesce(${sql(column)} > coalesce(greatest(last_refreshed_at, granted_at), '-infinity'), false)`;
 }
@@ -172,8 +181,9 @@ export async function takeRefreshLease(
 }
 
 /**
- * Ends the lease without storing tokens, and delays the next attempt. Tokens without an end get no
- * time for a next refresh. Keeps since when refreshing fails, and counts what was `refused`.
+ * Ends the lease without storing tokens, and delays the next attempt. Tokens that never expire get
+ * no next attempt. The time since when refreshing fails stays as it is; the outcome `refused` is
+ * counted.
  */
 export async function releaseRefreshLease(
   sql: Sql,
@@ -207,9 +217,9 @@ export async function releaseRefreshLease(
 }
 
 /**
- * Stores refreshed tokens as the version after `version`. The lease may have ended meanwhile: an
- * executor that was slow still has the only valid tokens, even if another executor has given the
- * connection up.
+ * Stores refreshed tokens as the version after `version`. Succeeds even after the lease has ended:
+ * a slow executor may have the only valid tokens, even if another executor has given the connection
+ * up.
  */
 export async function storeRefreshedTokens(
   sql: Sql,
@@ -259,7 +269,7 @@ export async function giveUpTokens(
   return row && toConnection(row);
 }
 
-/** What the stored tokens are for. It cannot change before the transaction ends. */
+/** The state of the stored tokens. It cannot change before the transaction ends. */
 export type LockedTokens = Pick<StoredTokens, 'version' | 'sealed' | 'tokenUrl' | 'pin'> & {
   readonly accountId: string | null;
 };
@@ -290,8 +300,8 @@ export async function lockTokens(sql: Sql, { orgId, id }: At): Promise<LockedTok
 }
 
 /**
- * Stores the tokens that the owner has just granted. They replace earlier tokens, and a refresh of
- * the earlier tokens ends.
+ * Stores the tokens that the owner has just granted. They replace earlier tokens, and a running
+ * refresh of the earlier tokens has no effect any more.
  */
 export async function storeGrantedTokens(
   sql: Sql,
@@ -304,7 +314,7 @@ export async function storeGrantedTokens(
     StoredScopes & {
       sealed: Buffer;
       tokenUrl: string;
-      /** The scopes that were asked for and not granted. */
+      /** The scopes that were requested but not granted. */
       withheldScopes: string[];
       /** These hosts are added to the hosts of the connection. */
       hosts: string[];
@@ -312,7 +322,7 @@ export async function storeGrantedTokens(
        * Null when the provider does not name the account. A stored account is kept in that case.
        */
       account: { id: string; label: string } | null;
-      /** Null keeps what the connection is bound to. */
+      /** Null leaves the connection bound as it is. */
       pin: AccountPin | null;
     },
 ): Promise<StoredConnection> {

@@ -15,23 +15,28 @@ export interface StoredConnection {
   readonly status: Connection['status'];
   readonly accountId: string | null;
   readonly accountLabel: string | null;
-  /** Whose token it is; null for the kind that the provider gives otherwise. */
+  /** Whose token it is (the user's or a bot's); null when the provider has no such choice. */
   readonly actsAs: TokenActor | null;
   /** The one site, company or tenant of the account to which the token is bound. */
   readonly pin: AccountPin | null;
   readonly grantedScopes: string[];
-  /** The granted scopes in the provider's words; null where those do not differ. */
+  /** The granted scopes as the provider spells them; null when the spelling is the same. */
   readonly reportedScopes: string[] | null;
-  /** The scopes that were asked for with the last grant and not granted. */
+  /** The scopes that were requested for the last grant but not granted. */
   readonly withheldScopes: string[];
   readonly allowedHosts: string[];
   readonly expiresAt: Date | null;
   readonly lastRefreshedAt: Date | null;
   readonly grantedAt: Date | null;
   readonly createdAt: Date;
-  /** When a provider refused the tokens of the last grant; null when none did since a success. */
+  /**
+   * When a provider refused the tokens of the last grant; null when there was no refusal since the
+   * last success.
+   */
   readonly refusedAt: Date | null;
-  /** Since when each attempt to refresh the tokens has failed; null when none failed since a success. */
+  /**
+   * Since when all attempts to refresh the tokens have failed; null when the last one succeeded.
+   */
   readonly refreshFailingSince: Date | null;
 }
 
@@ -143,8 +148,8 @@ export async function listConnectionsByName(
 }
 
 /**
- * Lists connections, newest first, without revoked ones: those that a user can use, or all of the
- * org when `userId` is null.
+ * Lists connections, newest first, without revoked ones: the connections that the user can use, or
+ * all of the org when `userId` is null.
  */
 export async function listConnections(
   sql: Sql,
@@ -181,7 +186,10 @@ export async function addConnectionHosts(
   `;
 }
 
-/** Lets the token go to a further base URL for the value to which the connection is bound. */
+/**
+ * Adds a base URL to which the token may go. The URL is for the value to which the connection is
+ * bound.
+ */
 export async function updateAccountPin(
   sql: Sql,
   { orgId, id, pin }: { orgId: string; id: string; pin: AccountPin },
@@ -279,14 +287,14 @@ export function toConnection(row: ConnectionRow): StoredConnection {
 }
 
 /**
- * A refusal stays valid after a refresh, which does not test the tokens, and ends with a new grant. So
- * the version of the tokens does not show whether it is still valid.
+ * A refresh does not test the tokens, so a refusal stays valid after a refresh and ends only with a
+ * new grant. That is why times are compared and not versions of the tokens.
  */
 function refusedSinceGrant({ refused_at: refusedAt, granted_at: grantedAt }: ConnectionRow) {
   return refusedAt !== null && grantedAt !== null && refusedAt < grantedAt ? null : refusedAt;
 }
 
-/** Stored tokens end what failed before them. */
+/** Failures from before the stored tokens are over. */
 function failingSinceTokens(row: ConnectionRow): Date | null {
   const { status, refresh_failing_since: since } = row;
   const storedAt = [row.last_refreshed_at, row.granted_at].filter((each) => each !== null);

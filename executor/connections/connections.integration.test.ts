@@ -113,7 +113,7 @@ const codeOf = (promise: Promise<unknown>) =>
   );
 
 describe('connecting an account', () => {
-  test('leads over the gateway’s page to the provider and back, and policy can see the connection', async () => {
+  test('goes through the gateway’s page and the provider and back, and policy can see the connection', async () => {
     const browser = browserOf();
     const requestedConnection = await askForConnection(
       { provider: 'one', name: 'mine', scopes: ['read'] },
@@ -220,7 +220,7 @@ describe('connecting an account', () => {
     );
   });
 
-  test('again for more scopes keeps the connection, and requests the earlier scopes too', async () => {
+  test('again, for more scopes, keeps the connection and requests the earlier scopes too', async () => {
     const { id, name } = await connect();
     const requestedConnection = await askForConnection({ connection: id, scopes: ['admin'] });
     expect(requestedConnection).toMatchObject({ id, name, status: 'active' });
@@ -239,7 +239,7 @@ describe('connecting an account', () => {
     expect(connection).toMatchObject({ id, granted_scopes: ['read', 'write', 'admin'] });
   });
 
-  test('a second time is refused for another account than the first time', async () => {
+  test('again is refused when the person signs in to another account than the first time', async () => {
     const { id } = await connect();
     firstProvider.account = { sub: 'account-2', email: 'eve@example.com' };
     const browser = browserOf();
@@ -263,7 +263,7 @@ describe('connecting an account', () => {
     expect(after).toMatchObject({ status: 'active', account_label: 'ann@example.com' });
   });
 
-  test('is asked by every later link what the account opens, even when old links are deleted', async () => {
+  test('looks up the sites of the account in every later link, even when old links are deleted', async () => {
     const name = nextName();
     const ask = async () => flowIdOf(await askForConnection({ provider: 'one', name }));
     const lookUp = { get: 'https://api.example.com/sites', items: '.[]', value: '.id' };
@@ -274,7 +274,7 @@ describe('connecting an account', () => {
          set account_address = ${world.sql.json(address)}, expires_at = now() - interval '1 hour'
        where id = ${first}
     `;
-    // An executor of the earlier release makes links that do not ask.
+    // An executor of the earlier release creates links without the look-up.
     const second = await ask();
     await world.sql`
       update executor.connection_flow set account_address = null where id = ${second}
@@ -327,7 +327,7 @@ describe('connecting an account', () => {
     expect((await connect()).account_label).toBeNull();
   });
 
-  test('fails when the provider refuses, after which the OAuth state cannot be used again', async () => {
+  test('fails when the provider refuses access, and the OAuth state cannot be used again', async () => {
     const browser = browserOf();
     const requestedConnection = await askForConnection(
       { provider: 'one', name: nextName() },
@@ -358,7 +358,7 @@ describe('the access token of a connection', () => {
       )
     ).hosts;
 
-  test('may not go to a host that policy does not know for the template, whatever the registry says', async () => {
+  test('may not go to a host that policy does not know for the template, whatever the registry answers', async () => {
     const browser = browserOf();
     const templateOauth = { provider: 'one', authorizationUrl: '', tokenUrl: '', scopes: ['read'] };
     world.genuine.hosts = ['notes.example'];
@@ -411,7 +411,7 @@ describe('a provider’s answer at the callback', () => {
     const swapped = new URL(callbackOfFirst);
     swapped.searchParams.set('code', callbackOfSecond.searchParams.get('code') ?? '');
 
-    // Brings each provider's answer to the other provider's callback, and each `state` with the
+    // Sends each provider's answer to the other provider's callback, and each `state` with the
     // other provider's code.
     expect(await codeOf(finishFlow(callbackOfFirst, browser, 'two'))).toBe('expired');
     expect(await codeOf(finishFlow(callbackOfSecond, browser, 'one'))).toBe('expired');
@@ -425,8 +425,8 @@ describe('a provider’s answer at the callback', () => {
       before.one,
       before.two,
     ]);
-    // A code of provider `two` is brought as an answer of provider `one`. PKCE stops it: `one`
-    // knows no challenge that matches the verifier.
+    // A code of provider `two` is sent as an answer of provider `one`. PKCE stops it: `one` knows
+    // no challenge that matches the verifier.
     expect(await codeOf(finishFlow(swapped, browser))).toBe('upstream_incomplete');
 
     for (const { id } of [first, second]) {
@@ -438,7 +438,7 @@ describe('a provider’s answer at the callback', () => {
     }
   });
 
-  test('makes no connection when another person or another browser brings it', async () => {
+  test('makes no connection when another person or another browser sends it', async () => {
     const browser = browserOf();
     const bobId = uuidv7();
     const bob = browserOf({
@@ -474,7 +474,7 @@ describe('a provider’s answer at the callback', () => {
     expect(finished.connection.status).toBe('active');
   });
 
-  test('is accepted once, even if twenty requests bring it concurrently', async () => {
+  test('is accepted once, even if twenty requests send it concurrently', async () => {
     const browser = browserOf();
     const requestedConnection = await askForConnection(
       { provider: 'one', name: nextName() },
@@ -564,7 +564,7 @@ describe('an org’s own provider', () => {
     ).toBe('forbidden');
   });
 
-  test('is refused when its metadata names another issuer, and told which one', async () => {
+  test('is refused when its metadata contains another issuer, and the error contains that issuer', async () => {
     await expect(putDefinition({ issuer: `${firstProvider.issuer}/other` })).rejects.toMatchObject({
       code: 'invalid_params',
       message: expect.stringContaining(`called ${firstProvider.issuer} by its own metadata`),

@@ -37,7 +37,10 @@ interface AccessRequest {
   readonly template: string | null;
   readonly scopes: readonly string[];
   readonly hosts: readonly string[];
-  /** How to look up a service's address in the account; null if it does not come from there. */
+  /**
+   * How to look up the address of the service in the account; null when the address does not depend
+   * on the account.
+   */
   readonly address: AccountAddress | null;
 }
 
@@ -72,7 +75,10 @@ export async function createConnection(
   };
 }
 
-/** Does the same as a request of kind `connection`, also for a user that asks for itself. */
+/**
+ * Like `createConnection`, for a request of kind `connection`. Here a person's request for an own
+ * account is recorded too.
+ */
 export async function requestConnection(
   deps: Deps,
   fields: CreateFields,
@@ -86,7 +92,7 @@ export async function requestConnection(
 interface RequestedAccess {
   readonly connection: StoredConnection;
   readonly flowId: string;
-  /** Null when a person connects an account without asking anybody. */
+  /** Null when a person connects an account without a request to anybody. */
   readonly request: PersonRequest | null;
   readonly isNew: boolean;
 }
@@ -158,7 +164,7 @@ async function requestAccess(
   });
 }
 
-/** The record of the request, with what its page says. */
+/** The record of the request, with the texts for its page. */
 function wantedRequestOf(
   { id: connectionId, tier, name }: StoredConnection,
   { template, scopes, hosts }: AccessRequest,
@@ -235,7 +241,7 @@ async function readAccessRequest(
   );
   const ownDefinition = (await deps.apps.find({ orgId, provider: template.provider }))?.stored
     ?.definition;
-  // The template of an MCP server names its provider and no URLs.
+  // The template of an MCP server contains the key of its provider and no URLs.
   const namesNoUrls = template.authorizationUrl === '' && template.tokenUrl === '';
   const hasSameUrls =
     ownDefinition === null || ownDefinition === undefined

@@ -47,12 +47,12 @@ interface FinishedFlow {
   connection: Connection;
   providerTitle: string;
   missingScopes: string[];
-  /** True when scopes were asked for again and left out again. */
+  /** True when a scope was requested again and again not granted. */
   isRepeated?: true;
   choices?: AccountValue[];
 }
 
-/** A flow whose answer has come, with what is needed to store the grant. */
+/** A flow that the provider has answered, with everything that is needed to store the grant. */
 interface Answered {
   readonly flow: StoredFlow;
   readonly connection: StoredConnection;
@@ -62,7 +62,7 @@ interface Answered {
 
 /**
  * Accepts the provider's answer, once, and only in the browser session that began the flow.
- * Activates the connection, or asks which of several values of the account it is for.
+ * Activates the connection, or asks for which of several values of the account the connection is.
  */
 export async function finishConnectionFlow(
   deps: Deps,
@@ -142,7 +142,10 @@ async function store(
   };
 }
 
-/** Asks what the account opens, if the template or the connection says that it has to be asked. */
+/**
+ * Looks up the values to which the account has access, if the template or the connection requires
+ * it.
+ */
 async function bind(
   deps: Deps,
   { flow: { address }, connection: { pin, name }, app }: Answered,
@@ -163,7 +166,7 @@ function chooseFrom({ connection, app }: Answered, choices: AccountValue[]): Fin
   return { connection: shown, providerTitle, missingScopes: [], choices };
 }
 
-/** For a person who reloads the page on which to choose. */
+/** Shows the choices again to a person who reloads the page. */
 async function showChoices(deps: Deps, by: Actor, flowKey: FlowKey): Promise<FinishedFlow> {
   const waiting = await findChoices(deps.db, flowKey);
   if (waiting === undefined) throw flowNotBegunHereError();
@@ -189,7 +192,10 @@ async function storeChosen(
   return store(deps, answered, { grant, pin: pinTo(value, flow.address) });
 }
 
-/** The account opens the value no longer, so no token of it would serve the connection. */
+/**
+ * Ends the connection, because the account has lost access to the value. So no token of this
+ * account could serve the connection.
+ */
 async function endLost(
   { db, authUrlOf }: Deps,
   { connection: { orgId, id, name }, app, by }: Answered,
@@ -214,8 +220,8 @@ async function endLost(
 }
 
 /**
- * The provider app, if it is unchanged since the flow began. Throws if it changed, because a code
- * must not go to a server that was configured afterwards.
+ * The provider app. Throws if the app was changed since the flow began, because a code must not go
+ * to a server that was configured afterwards.
  */
 async function requireSameApp(
   { apps }: Pick<Deps, 'apps'>,

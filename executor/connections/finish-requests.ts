@@ -6,7 +6,7 @@ import { closerOf, settleInTransaction } from '../person-requests/settle-request
 import type { ProviderApp } from '../providers/provider-apps.ts';
 import type { StoredConnection } from './connection.sql.ts';
 
-/** Closes as ready the requests for this account whose scopes were all granted. */
+/** Closes the requests for this account whose scopes were all granted, with the status `ready`. */
 export async function finishCoveredRequests(
   tx: Transaction,
   {
@@ -24,7 +24,9 @@ export async function finishCoveredRequests(
   }
 }
 
-/** Cancels the requests for an account that was revoked: nothing can answer them any more. */
+/**
+ * Cancels the requests for an account that was revoked, because nothing can fulfil them any more.
+ */
 export async function cancelRequestsForConnection(
   tx: Transaction,
   { orgId, connectionId, by }: { orgId: string; connectionId: string; by: Actor },

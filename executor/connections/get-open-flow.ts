@@ -11,14 +11,14 @@ import { connectionForbiddenError } from './present-connection.ts';
 import { requireApp } from '../providers/provider-apps.ts';
 import type { ProviderApp, ProviderApps } from '../providers/provider-apps.ts';
 
-/** The most scopes that one link asks the provider for. */
+/** The most scopes that one link requests from the provider. */
 const scopesMax = 100;
 
 export interface OpenFlow {
   readonly flow: StoredFlow;
   readonly connection: StoredConnection;
   readonly app: ProviderApp;
-  /** All scopes that the provider will be asked for, including those granted before. */
+  /** All scopes that the flow requests from the provider, including those granted before. */
   readonly scopes: string[];
   /** All hosts to which the token may go after the flow. */
   readonly hosts: string[];
@@ -54,8 +54,8 @@ export async function getOpenFlow(
 }
 
 /**
- * Says why a link has ended. Its details say how to go on: `connected` when nothing is left to do, or
- * the connection and the scopes for which its owner can begin again.
+ * The error for a link that has ended. Its details show what the person can do: `connected` means
+ * that nothing is left to do; otherwise the connection and the scopes are for a new link.
  */
 export function linkEndedError(flow: StoredFlow, connection: StoredConnection): AppError {
   const { id, status, provider, grantedScopes } = connection;

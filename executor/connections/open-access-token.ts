@@ -20,13 +20,16 @@ export interface UsableToken {
   readonly ownerId: string | null;
   readonly allowedHosts: readonly string[];
   readonly provider: string;
-  /** What the token is bound to; null when the account opens one thing only. */
+  /** The value of the account to which the token is bound; null when the account has only one. */
   readonly pin: AccountPin | null;
-  /** Undefined when the provider does not tell what the token may do. */
+  /** Undefined when the provider does not tell the scopes of its tokens. */
   readonly grantedScopes: readonly string[] | undefined;
   /** The version of the connection's tokens that this token belongs to. */
   readonly version: number;
-  /** The version that a provider refused since the last success; null when there is none. */
+  /**
+   * The version of the tokens that a provider has refused since the last success; null when it has
+   * refused none.
+   */
   readonly refusedVersion: number | null;
   reveal(): string;
 }
@@ -42,10 +45,10 @@ export interface AccessTokenRequest {
 }
 
 /**
- * Returns the access token of a connection, refreshed before it ends. Throws `needs_authentication`
- * or `reauth_required` (with `auth_url` and `connection_id`), `credential_missing` for a connection
- * that no longer exists, and `upstream_…` when the token has ended and the provider does not
- * answer.
+ * Returns the access token of a connection, refreshed before it expires. Throws
+ * `needs_authentication` or `reauth_required` (with `auth_url` and `connection_id`),
+ * `credential_missing` for a connection that no longer exists, and `upstream_…` when the token has
+ * expired and the provider does not answer.
  */
 export type OpenAccessToken = (at: AccessTokenRequest, deadline: Deadline) => Promise<UsableToken>;
 
@@ -87,7 +90,8 @@ export function createAccessTokens(deps: RefreshDeps & { refresher: Refresher })
         `${connectionKey.orgId} ${connectionKey.connectionId}`,
         connectionKey,
       );
-      // The cached state may be older than the moment when the owner completed the connection.
+      // The cached state may be from before the owner completed the connection, so it is read
+      // again.
       const openableTokens =
         cachedTokens?.status === 'active' ? cachedTokens : await findConnection(connectionKey);
       const isRefused =
@@ -99,8 +103,8 @@ export function createAccessTokens(deps: RefreshDeps & { refresher: Refresher })
       try {
         await waitWithin(deadline, refresher.refresh(openableTokens));
       } catch (error) {
-        // The refresh begins a minute before the token ends. While it fails, calls use the current
-        // token.
+        // The refresh begins a minute before the token expires. If it fails, calls use the current
+        // token until then.
         if (openableTokens.isExpired || isRefused) throw error;
         deps.logger.warn(
           { err: error, connectionId: openableTokens.id },
@@ -134,7 +138,7 @@ function requireUsable(
   }
   if (tokens.status !== 'active' || tokens.read === null) throw notConnectedError(deps, tokens);
   if (tokens.isExpired) {
-    // When the tokens cannot be opened, this throws, and the owner sees that error instead of one
+    // Throws when the tokens cannot be decrypted. The owner then sees this error instead of one
     // about the refresh.
     tokens.read();
     throw endedTokenError(deps, tokens);
@@ -154,7 +158,10 @@ function requireUsable(
   };
 }
 
-/** The error between two attempts to refresh. After a refusal the owner can fix it at `auth_url`. */
+/**
+ * The error while the executor waits before the next attempt to refresh. If the provider refused,
+ * the owner can connect again at `auth_url`.
+ */
 function endedTokenError(
   { authUrlOf }: Pick<RefreshDeps, 'authUrlOf'>,
   tokens: StoredTokens,

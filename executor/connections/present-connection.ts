@@ -54,8 +54,8 @@ export async function getVisibleConnection(
 }
 
 /**
- * Returns a connection that the caller may change: its owner may, and an admin may change the
- * org's.
+ * Returns a connection that the caller may change. The owner may change it, and an admin may change
+ * the org's.
  */
 export async function getWritableConnection(
   sql: Sql,

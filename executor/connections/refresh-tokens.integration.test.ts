@@ -75,7 +75,7 @@ function putApp(definition: Record<string, unknown> = {}) {
 }
 
 let nameCount = 0;
-/** Stores an active connection whose token ends in `endsInSeconds`. */
+/** Stores an active connection with a token that expires in `endsInSeconds`. */
 async function connect(endsInSeconds: number | null = null): Promise<Connection> {
   const credential = { kind: 'session' as const, id: uuidv7(), clientId: null };
   const principal = world.principalOf({ role: 'admin', credential });
@@ -211,7 +211,7 @@ describe('an access token', () => {
     },
   );
 
-  test('stays usable with a rotated refresh token, and with fields that the provider leaves out', async () => {
+  test('stays usable when the refresh token rotates and when the provider leaves fields out', async () => {
     const connection = await connect(-1);
     await openToken(connection);
     const [first] = provider.tokenRequests;
@@ -232,7 +232,7 @@ describe('an access token', () => {
     expect(sentTokens[2]).toBe(sentTokens[1]);
   });
 
-  test('is refreshed once when the upstream has refused it to several calls', async () => {
+  test('is refreshed once when the upstream refuses several calls with it', async () => {
     const connection = await connect();
     const { version } = await openToken(connection);
     const tokens = await Promise.all(
@@ -259,8 +259,8 @@ describe('an access token', () => {
   });
 });
 
-describe('when the provider gives no new access token', () => {
-  test('because the refresh token is no longer valid, the owner is notified once', async () => {
+describe('a refresh that gives no new access token', () => {
+  test('notifies the owner once when the refresh token is no longer valid', async () => {
     const connection = await connect(-1);
     provider.changeAnswer = (response) => {
       response.statusCode = 400;
@@ -314,25 +314,22 @@ describe('when the provider gives no new access token', () => {
       'upstream_incomplete',
       { statusCode: 200, body: { token_type: 'Bearer' } },
     ],
-  ] as const)(
-    'because the provider %s, the executor asks again later',
-    async ([, code, answer]) => {
-      const connection = await connect(-1);
-      provider.changeAnswer = (response) => Object.assign(response, answer);
-      await expect(openToken(connection)).rejects.toMatchObject({ code });
-      expect(await statusOf(connection)).toBe('active');
-      provider.changeAnswer = null;
-      // After this, the executor reads the state from the database again, as it does after a pause.
-      executorConnections.forget(null);
-      await expect(openToken(connection)).rejects.toMatchObject({ code: 'upstream_unreachable' });
-      expect(provider.refreshes()).toBe(1);
-      await letTimePass(connection);
-      expect((await openToken(connection)).reveal()).toMatch(/^CANARY-access-/);
-      expect(await listReauthEvents(connection)).toEqual([]);
-    },
-  );
+  ] as const)('is repeated later when the provider %s', async ([, code, answer]) => {
+    const connection = await connect(-1);
+    provider.changeAnswer = (response) => Object.assign(response, answer);
+    await expect(openToken(connection)).rejects.toMatchObject({ code });
+    expect(await statusOf(connection)).toBe('active');
+    provider.changeAnswer = null;
+    // Drops the cached state, which otherwise happens only after a pause.
+    executorConnections.forget(null);
+    await expect(openToken(connection)).rejects.toMatchObject({ code: 'upstream_unreachable' });
+    expect(provider.refreshes()).toBe(1);
+    await letTimePass(connection);
+    expect((await openToken(connection)).reveal()).toMatch(/^CANARY-access-/);
+    expect(await listReauthEvents(connection)).toEqual([]);
+  });
 
-  test('because it refuses without saying why, the error has a link, and the connection ends after hours', async () => {
+  test('has an error with a link when the provider gives no reason, and after hours ends the connection', async () => {
     const connection = await connect(-1);
     const link = { auth_url: expect.stringContaining(`/connect/repair/${connection.id}`) };
     provider.changeAnswer = (response) =>
@@ -350,7 +347,7 @@ describe('when the provider gives no new access token', () => {
     const since = await failingSinceOf(connection);
     expect(Date.parse(since ?? '')).toBeLessThanOrEqual(Date.now());
 
-    // Six refusals within minutes do not end it.
+    // Six refusals within minutes do not end the connection.
     for (const _ of [2, 3, 4, 5, 6]) {
       await letTimePass(connection);
       await expect(openToken(connection)).rejects.toMatchObject({ code: 'upstream_incomplete' });
@@ -368,7 +365,7 @@ describe('when the provider gives no new access token', () => {
     expect(event?.audit?.description).toContain('7 times');
   });
 
-  test('a refusal counts no more after tokens were stored, and an outage never counts', async () => {
+  test('starts counting refusals anew after tokens were stored, and never counts an outage', async () => {
     const connection = await connect(-1);
     const answerWith = (statusCode: number) => {
       provider.changeAnswer = (response) => Object.assign(response, { statusCode, body: {} });
@@ -382,7 +379,7 @@ describe('when the provider gives no new access token', () => {
     await letHoursPass(connection, 100);
     await attempt();
     expect(await failingSinceOf(connection)).not.toBeNull();
-    // Only now the provider refuses, so hours have to pass again.
+    // From now on the provider refuses, so the hours count from here.
     answerWith(400);
     for (const _ of [1, 2, 3, 4, 5]) await attempt();
     expect(await statusOf(connection)).toBe('active');
@@ -398,14 +395,14 @@ describe('when the provider gives no new access token', () => {
     expect(await statusOf(connection)).toBe('active');
   });
 
-  test('in the last minute of the current token, calls use the current token', async () => {
+  test('leaves the current token in use during its last minute', async () => {
     const connection = await connect(30);
     provider.changeAnswer = (response) => Object.assign(response, { statusCode: 503, body: {} });
     expect((await openToken(connection)).reveal()).toMatch(/^CANARY-access-/);
     expect(provider.refreshes()).toBe(1);
   });
 
-  test('because it never gave a refresh token, the owner is notified', async () => {
+  test('notifies the owner when the provider never gave a refresh token', async () => {
     provider.changeAnswer = (response) => {
       delete (response.body as Record<string, unknown>)['refresh_token'];
     };
@@ -415,7 +412,7 @@ describe('when the provider gives no new access token', () => {
     expect(provider.refreshes()).toBe(0);
   });
 
-  test('although the executor asked for one, an access token that is still valid stays in use', async () => {
+  test('leaves a valid access token in use when there is no refresh token', async () => {
     provider.changeAnswer = (response) => {
       delete (response.body as Record<string, unknown>)['refresh_token'];
     };
@@ -432,13 +429,13 @@ describe('when the provider gives no new access token', () => {
     expect(await statusOf(connection)).toBe('active');
     expect(await listReauthEvents(connection)).toEqual([]);
     expect((await openToken(connection)).reveal()).toMatch(/^CANARY-access-/);
-    // In its last minute the token still works.
+    // The token still works in its last minute.
     await setTokenEnd(connection, 30);
     executorConnections.forget(null);
     expect((await openToken(connection)).reveal()).toMatch(/^CANARY-access-/);
   });
 
-  test('for a token without an expiry time, the executor does not ask again by itself', async () => {
+  test('is not repeated automatically for a token without an expiry time', async () => {
     provider.expiresInSeconds = null;
     const connection = await connect();
     provider.changeAnswer = (response) => Object.assign(response, { statusCode: 503, body: {} });
@@ -454,7 +451,7 @@ describe('when the provider gives no new access token', () => {
     expect(row?.refresh_at).toBeNull();
   });
 
-  test('because an admin has configured another server, the refresh token is not sent to that server', async () => {
+  test('does not send the refresh token to another server that an admin has configured', async () => {
     const connection = await connect(-1);
     await using other = await startTestProvider('other');
     await putApp({ issuer: other.issuer });
@@ -489,7 +486,7 @@ describe(
       await letTimePass(connection);
     };
 
-    test('leaves a connection that the next executor repairs if the old refresh token still works', async () => {
+    test('leaves a connection that the next executor refreshes, if the old refresh token still works', async () => {
       const connection = await connect(-1);
       await killBeforeStoring(connection);
       expect((await openToken(connection)).reveal()).toMatch(/^CANARY-access-/);
@@ -499,7 +496,7 @@ describe(
       expect(second?.['refresh_token']).toBe(first?.['refresh_token']);
     });
 
-    test('leaves a connection whose owner is asked to repair it if refresh tokens work only once', async () => {
+    test('leaves a connection that the owner is asked to repair, if a refresh token works only once', async () => {
       const connection = await connect(-1);
       await killBeforeStoring(connection);
       provider.changeAnswer = (response) => {

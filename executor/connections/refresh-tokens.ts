@@ -39,8 +39,8 @@ export interface RefreshDeps {
 
 export interface Refresher {
   /**
-   * Resolves when these tokens have been replaced or the connection has been given up. Concurrent
-   * callers share one request to the provider. Throws when the provider gives no usable answer.
+   * Waits until these tokens are replaced or the connection is given up. Concurrent callers share
+   * one request to the provider. Throws when the provider gives no usable answer.
    */
   refresh(tokens: StoredTokens, by?: Actor): Promise<void>;
 }
@@ -165,7 +165,10 @@ async function askProvider(
   }
 }
 
-/** The scopes of the new token. Those that an answer does not list stay (RFC 6749 §6). */
+/**
+ * The scopes of the new token. When the answer lists no scopes, the earlier ones stay (RFC 6749
+ * §6).
+ */
 function scopesOfAnswer(
   { provider }: ProviderApp,
   { grantedScopes, reportedScopes }: StoredTokens,
@@ -177,8 +180,8 @@ function scopesOfAnswer(
 }
 
 /**
- * Tries to store the tokens for three seconds. If they were lost, the connection could be too: the
- * provider may have invalidated the old refresh token already.
+ * Tries for three seconds to store the tokens. Losing them could mean losing the connection: the
+ * provider may have revoked the old refresh token already.
  */
 async function retryUntilStored(store: () => Promise<void>): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
@@ -246,7 +249,7 @@ async function storeTokens(
 
 /**
  * The event of a refresh. A refresh without a request happens every hour, so it is left out of the
- * audit log; its event is still needed, because it makes executors drop their caches.
+ * audit log. The event is still published, because executors drop their caches when it arrives.
  */
 function refreshEventOf(connection: StoredConnection, by: Actor | null) {
   const text = `Refreshed connection ${referenceOf(connection)}`;
@@ -290,8 +293,8 @@ function notRefreshableError({ authUrlOf }: RefreshDeps, tokens: StoredTokens): 
 }
 
 /**
- * The error while the provider refuses to refresh and has not said that the token is dead. The owner
- * can end that by connecting again.
+ * The error while the provider refuses to refresh but has not said that the token is invalid for
+ * good. The owner can end this state by connecting again.
  */
 function refusedRefreshError(
   { authUrlOf }: RefreshDeps,

@@ -51,7 +51,9 @@ const fetchRequest = (principal: string, id: string) =>
   world.gateway.getRequest({ principal, id }, testDeadline());
 const decline = (principal: string, id: string) =>
   world.gateway.declineRequest({ principal, id, body: { reason: 'no' }, context }, testDeadline());
-/** Goes through the flow as a person does; the test provider grants what is asked for. */
+/**
+ * Goes through the flow as a person does. The test provider grants everything that is requested.
+ */
 async function grantAccess(principal: string, flowId: string) {
   const { gateway } = world;
   const { url } = await gateway.beginConnectionFlow(
@@ -68,7 +70,7 @@ const listEvents = async (type: 'request.raised' | 'request.closed', id: string)
   (await world.outbox(type)).filter(({ data }) => data['request_id'] === id);
 
 describe('an agent’s request for an account', () => {
-  test('is in the record of requests, with its words, and is ready once the account is stored', async () => {
+  test('is recorded with its reason, and is ready when the account is stored', async () => {
     const family = createFamily(world);
     const bot = family.agent();
     const asked = await askForAccount(bot.principal, {
@@ -99,7 +101,7 @@ describe('an agent’s request for an account', () => {
     ]);
   });
 
-  test('for more scopes stays open until all of them were granted', async () => {
+  test('for more scopes stays open until all of them are granted', async () => {
     const family = createFamily(world);
     const bot = family.agent();
     const first = await askForAccount(bot.principal);
@@ -116,7 +118,7 @@ describe('an agent’s request for an account', () => {
     expect(await fetchRequest(bot.principal, more.id)).toMatchObject({ status: 'ready' });
   });
 
-  test('that is open is returned to another agent of the user that asks for the same or fewer scopes', async () => {
+  test('is returned, while it is open, to another agent of the user that asks for the same or fewer scopes', async () => {
     const family = createFamily(world);
     const first = await askForAccount(family.agent('first').principal, {
       provider: 'one',
@@ -132,7 +134,7 @@ describe('an agent’s request for an account', () => {
     expect(await listEvents('request.raised', first.id)).toHaveLength(1);
   });
 
-  test('binds the agents of the user for a day when declined, for the provider under any name', async () => {
+  test('prevents, when declined, further requests of the user’s agents for this provider for a day', async () => {
     const family = createFamily(world);
     const asked = await askForAccount(family.agent().principal);
     const named = await askForAccount(family.agent().principal, {
@@ -185,7 +187,7 @@ describe('an agent’s request for an account', () => {
   });
 });
 
-test('a person who connects an account directly makes no request', async () => {
+test('a person who connects an account directly creates no request', async () => {
   expect(await askForAccount(createFamily(world).person())).toMatchObject({ id: '' });
 });
 
@@ -195,7 +197,7 @@ describe('POST /v1/requests', () => {
     body: Parameters<World['gateway']['createRequest']>[0]['body'],
   ) => world.gateway.createRequest({ principal, body, context }, testDeadline());
 
-  test('makes requests for accounts and for secrets, and answers the open ones', async () => {
+  test('creates requests for accounts and for secrets, and returns those that are open already', async () => {
     const bot = createFamily(world).agent();
     const bodies = [
       { kind: 'connection', provider: 'one', scopes: ['read'], reason: 'To read mail' },
@@ -215,7 +217,7 @@ describe('POST /v1/requests', () => {
     }
   });
 
-  test('refuses a request for two accounts or for none', async () => {
+  test('refuses a request for two accounts or for no account', async () => {
     const bot = createFamily(world).agent();
     for (const body of [
       { kind: 'connection', provider: 'one', template: 'github' },

@@ -28,9 +28,9 @@ export function sealTokens(
 }
 
 /**
- * Opens the tokens of a connection, or throws `reauth_required` with `auth_url`. Tokens that cannot
- * be opened stay stored: the owner may replace them, and the operator may restore the right
- * ciphertext.
+ * Decrypts the tokens of a connection, or throws `reauth_required` with `auth_url`. Tokens that
+ * cannot be decrypted stay stored: the owner may replace them, and the operator may restore the
+ * right ciphertext.
  */
 export function readTokens(
   open: (sealContext: OrgSealContext, sealed: Uint8Array) => string,
@@ -52,7 +52,7 @@ export function readTokens(
   }
 }
 
-/** Opens tokens that are about to be revoked or replaced. Null when they cannot be opened. */
+/** Decrypts tokens that are about to be revoked or replaced. Null when they cannot be decrypted. */
 export async function readTokensIfAny(
   sql: Sql,
   vault: Vault,
@@ -61,8 +61,8 @@ export async function readTokensIfAny(
   try {
     return readTokens(await vault.openerOf(sql, sealedRow.orgId), sealedRow, () => '');
   } catch (error) {
-    // The code `unavailable` means that the org's data key cannot be opened, so its tokens cannot
-    // be opened either.
+    // The code `unavailable` means that the org's data key cannot be decrypted, so the tokens
+    // cannot be decrypted either.
     if (isUnreadableError(error) || AppError.from(error).code === 'unavailable') return null;
     throw error;
   }
@@ -72,7 +72,7 @@ function isUnreadableError(error: unknown): error is AppError {
   return error instanceof AppError && error.code === 'reauth_required';
 }
 
-/** How long before its end a token is refreshed: a minute, but at most half of its lifetime. */
+/** How long before it expires a token is refreshed: a minute, but at most half of its lifetime. */
 export function refreshMarginOf(expiresInSeconds: number | null): number {
   return expiresInSeconds === null ? 0 : Math.min(60, Math.floor(expiresInSeconds / 2));
 }

@@ -24,7 +24,10 @@ interface GrantToStore {
   readonly account: Account | null;
   readonly scopes: StoredScopes & { readonly withheldScopes: string[] };
   readonly hosts: string[];
-  /** What the connection is bound to; null where the account opens one thing only. */
+  /**
+   * The site or workspace to which the connection is bound; null when the account has access to
+   * only one.
+   */
   readonly pin: AccountPin | null;
   readonly by: Actor;
 }
@@ -47,9 +50,9 @@ export async function storeGrant(
     }
     requireSameAccount(storedTokens, { connection: before, account });
     const pinToStore = await requireSamePin(tx, storedTokens, { orgId, id, pin });
-    // Some providers give a refresh token only for the first grant, and it stays valid for later
+    // Some providers give a refresh token only with the first grant. It stays valid for later
     // grants of the same account, so it is kept. If the account is unknown, the grants may belong
-    // to two accounts, so it is not kept.
+    // to two accounts, so it is dropped.
     const isSameGrant = storedTokens.accountId !== null && storedTokens.tokenUrl === tokenUrl;
     const remainingTokens =
       tokens.refreshToken === null && isSameGrant && storedTokens.sealed !== null
@@ -74,7 +77,7 @@ export async function storeGrant(
       account,
       pin: pinToStore,
       expiresInSeconds,
-      // Without a refresh token there is no refresh to begin before the token's end.
+      // Without a refresh token there is no refresh that would begin before the token expires.
       marginSeconds: refreshToken === null ? 0 : refreshMarginOf(expiresInSeconds),
       hosts: parseHosts(hosts),
     });
@@ -97,7 +100,10 @@ export async function storeGrant(
   });
 }
 
-/** Whether a scope was left out that the grant before had left out too: asking again does not help. */
+/**
+ * Whether a scope was withheld that the previous grant had withheld too. Then requesting it again
+ * does not help.
+ */
 export function isAskedInVain(
   { withheldScopes }: Pick<StoredConnection, 'withheldScopes'>,
   withheld: readonly string[],
@@ -105,10 +111,13 @@ export function isAskedInVain(
   return withheld.some((scope) => withheldScopes.includes(scope));
 }
 
-/** How many scopes a sentence names. */
+/** The most scopes that one sentence lists. */
 const namedMax = 3;
 
-/** Tells admins that asking again does not help. What helps is theirs: the app, or its definition. */
+/**
+ * Tells admins that requesting the scopes again does not help. An admin has to change the app at
+ * the provider, or its definition.
+ */
 function createWithheldEvent({
   connection,
   app: { provider },
@@ -124,8 +133,8 @@ function createWithheldEvent({
 
 /**
  * What the connection is bound to, with all base URLs that were added meanwhile. Throws when
- * another flow has bound it to something else, and for a grant that is for everything that the
- * account opens although a template of the connection asks which of it is meant.
+ * another flow has bound the connection to something else. Also throws for a grant without a chosen
+ * value if a template of the connection looks up the values of the account.
  */
 async function requireSamePin(
   tx: Transaction,
@@ -148,7 +157,7 @@ async function requireSamePin(
   return pin;
 }
 
-/** Another flow may have stored another account after this one was compared with the connection. */
+/** Another flow may have stored another account after the check of this account. */
 function requireSameAccount(
   { accountId }: LockedTokens,
   { connection, account }: { connection: StoredConnection; account: Account | null },

@@ -1,5 +1,5 @@
 /**
- * A program that uses the token of a connection many times concurrently, and prints each result.
+ * A program that gets the token of a connection many times concurrently, and prints each result.
  */
 import { deadlineIn } from '#bus';
 import { loadConfig } from '#config';

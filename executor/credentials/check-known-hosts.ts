@@ -7,8 +7,8 @@ import type { Principal } from '#contracts/vocabulary';
 export type ListServiceHosts = Client<typeof policy>['listServiceHosts'];
 
 /**
- * What the registry sends when a user connects a service: a credential, and the hosts that it is to
- * be allowed for.
+ * What the registry sends when a user connects a service: the credential, and the hosts to which it
+ * should be allowed to go.
  */
 export interface AllowHostsFields {
   readonly principal: string;
@@ -24,15 +24,18 @@ interface HostsToCheck {
   /** Null when the template alone determines the hosts. */
   readonly baseUrl: string | null;
   readonly hosts: readonly string[];
-  /** The security scheme by which the service will be connected, where the template alone counts. */
+  /**
+   * The security scheme with which the service will be connected. Set only when `baseUrl` is
+   * absent.
+   */
   readonly scheme?: string;
 }
 
 /**
- * Throws unless policy knows the hosts as hosts of the service: from the template as shipped or
- * published, or from a base URL that an admin set. The principal in the registry's request is no
- * proof, because a compromised registry could use the principal of any of its callers. Returns all
- * that policy knows of the place.
+ * Throws unless policy knows the hosts as hosts of the service. Policy knows them from the shipped
+ * or published template, or from a base URL that an admin set. The principal in the registry's
+ * request is no proof, because a compromised registry could use the principal of any of its
+ * callers. Returns policy's whole answer.
  */
 export async function checkHostsAreKnown(
   { listServiceHosts }: { listServiceHosts: ListServiceHosts },

@@ -4,7 +4,7 @@ import { blankAuditEntry } from '#contracts/audit';
 import type { FailureKind } from '#contracts/failure';
 import { noteAnswer } from './note-answer.ts';
 
-/** A database that records each attempt to use it, and fails it. */
+/** A database that records each attempt to use it and lets the attempt fail. */
 function createFailingDatabase() {
   const uses: unknown[] = [];
   const transaction = (work: unknown) => {
@@ -44,7 +44,7 @@ test.each<[string, number | null, FailureKind | undefined]>([
   ['is refused with a credential that is not marked', null, 'credential_refused'],
   ['is refused with a version after the marked one', 1, 'credential_refused'],
 ])(
-  'a call that %s uses it once, and does not fail with it',
+  'a call that %s uses the database once, and succeeds although the database fails',
   async (_what, refusedVersion, failure) => {
     const { deps, uses, warnings } = createFailingDatabase();
     await noteAnswer(deps, answeredCallOf(refusedVersion, failure));

@@ -13,10 +13,10 @@ type NewEvent = Parameters<typeof createEvent>[0];
 export interface CarriedCredential {
   readonly kind: CredentialKind;
   readonly id: string;
-  /** The name by which permission keys name it. */
+  /** The name of the credential in permission keys. */
   readonly name: string;
   readonly version: number;
-  /** The version that is marked as refused; null when none is. */
+  /** The version that is marked as refused; null when no version is. */
   readonly refusedVersion: number | null;
 }
 
@@ -29,9 +29,9 @@ export interface AnsweredCall {
 }
 
 /**
- * Marks the credentials of a call that the provider refused, and ends the refusal of those that it
- * accepted, each with an event. It uses the database only to change a state: whether a credential is
- * marked was read together with its value. It never fails the call
+ * Marks the credentials that the provider refused for this call, and removes the mark from those
+ * that it accepted, each with an event. The mark was read together with the value of the
+ * credential, so the database is used only when the mark changes. Never fails the call
  * (docs/reference/credentials.md#refused-credentials).
  */
 export async function noteAnswer(

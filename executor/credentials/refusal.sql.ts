@@ -24,17 +24,17 @@ interface MarkedRow {
 }
 
 /**
- * After a success that ended a refusal, no refusal is noted for a time. It limits the events of a
- * provider that answers 401 for other reasons than a bad credential, and doubles each time, so that
- * nobody causes events without end by waiting. It is the first one again once as long as the longest
- * has passed after it.
+ * After a success that removed a mark, no new mark is set for this time. This limits the events of
+ * a provider that answers 401 for other reasons than a bad credential. The time doubles with each
+ * such success, so that nobody causes events without end by waiting. It starts again from the
+ * shortest time when the longest time has passed since the last one.
  */
 const quietSeconds = { first: 60, longest: 3_600 };
 
 /**
  * Marks this version of a credential as refused. Undefined when a later version has replaced it,
- * when it is marked already, or during the quiet time after a success. One
- * statement decides, so of several executors one changes the state.
+ * when it is marked already, or during the quiet time after a success. One statement checks and
+ * sets the mark, so only one of several executors succeeds.
  */
 export async function markRefused(
   sql: Sql,
@@ -54,8 +54,8 @@ export async function markRefused(
 }
 
 /**
- * Ends the refusal of a credential after a call with this version succeeded. Undefined when nothing
- * is refused, or when a later version is.
+ * Removes the mark after a call with this version succeeded. Undefined when the credential is not
+ * marked, or when a later version is marked.
  */
 export async function endRefusal(
   sql: Sql,
@@ -89,7 +89,7 @@ function toMarkedCredential({ tier, owner_id: ownerId, at }: MarkedRow): MarkedC
   return { tier, ownerId, at };
 }
 
-/** The first of the referenced secrets whose current value a provider refused, as it is referenced. */
+/** The reference to the first of these secrets whose current value a provider refused. */
 export async function findRefusedSecretName(
   sql: Sql,
   { orgId, userId, references }: { orgId: string; userId: string; references: readonly string[] },

@@ -2,7 +2,7 @@ import type { Deadline } from '#bus';
 import { AppError } from '#errors';
 
 /**
- * Waits for a token request that another call may have started, but not beyond this call's own
+ * Waits for a token request that another call may have started, at most until this call's own
  * deadline.
  */
 export async function waitWithin<T>(deadline: Deadline, work: Promise<T>): Promise<T> {

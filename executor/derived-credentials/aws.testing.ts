@@ -1,12 +1,12 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 
-/** What an account at the stand-in has. */
+/** The keys and settings of an account at the simulated AWS. */
 export interface AwsAccount {
   readonly keys: ReadonlyMap<string, { secret: string; token?: string; isExpired?: boolean }>;
   readonly region: string;
   readonly service: string;
-  /** The clock of the stand-in. */
+  /** The clock of the simulated AWS. */
   now(): number;
 }
 
@@ -27,9 +27,10 @@ const percentEncode = (text: string) =>
 const sha256Of = (data: string | Uint8Array) => createHash('sha256').update(data).digest('hex');
 
 /**
- * Checks a signature as AWS documents it (IAM User Guide, "Create a signed API request", and "Elements
- * of an AWS API request signature"): what was received is decoded and written anew. Returns the code
- * with which AWS refuses, or undefined. Shares nothing with the executor's code.
+ * Checks a signature as AWS documents it (IAM User Guide, "Create a signed API request", and
+ * "Elements of an AWS API request signature"): decodes the received request and builds its
+ * canonical form anew. Returns the error code of AWS, or undefined if the signature is valid.
+ * Shares no code with the executor.
  */
 export function refusalOfSignature(
   request: ReceivedRequest,
@@ -79,7 +80,7 @@ function canonicalRequestOf(
   { signed, service }: { signed: readonly string[]; service: string },
 ): string {
   const { pathname, searchParams } = new URL(url, 'http://stand-in.invalid');
-  // The query is a form, in which "+" is a space.
+  // The query is form-encoded: "+" is a space.
   const query = [...searchParams]
     .map(([name, value]) => `${percentEncode(name)}=${percentEncode(value)}`)
     .toSorted()

@@ -122,7 +122,7 @@ describe('client credentials', () => {
     );
   });
 
-  test('are refused with the provider’s message, and the provider is not asked again for ten seconds', async () => {
+  test('are refused with the provider’s message, and the provider gets no further request for ten seconds', async () => {
     const client_secret = createCanary();
     const provider = stack.use(
       await startMachineProvider([{ client_id: 'machine', client_secret: createCanary() }]),
@@ -145,7 +145,7 @@ describe('client credentials', () => {
     expect(provider.requests).toHaveLength(2);
   });
 
-  test('send the template’s additional parameters, filled with parts of the secret, in the format that the template names', async () => {
+  test('are sent with the template’s additional parameters, which contain parts of the secret', async () => {
     const endpoint = stack.use(await startTokenEndpoint(() => grantAnswerOf()));
     const derivation = clientCredentialsOf(`${endpoint.origin}/{account_id}/token`, {
       parameters: {
@@ -192,7 +192,7 @@ describe('client credentials', () => {
   });
 
   test('are removed from the provider’s answer', async () => {
-    // In lower case, because an error is only shown when it is a plain word.
+    // The value is in lower case, because only an error that is a plain word is shown.
     const client_secret = createCanary().toLowerCase();
     const endpoint = stack.use(
       await startTokenEndpoint(() => ({ status: 400, body: { error: client_secret } })),
@@ -206,7 +206,7 @@ describe('client credentials', () => {
     );
   });
 
-  test.for([500, 503, 429])('may be tried again after status %i', async (status) => {
+  test.for([500, 503, 429])('are tried again after status %i', async (status) => {
     let isUp = false;
     const endpoint = stack.use(
       await startTokenEndpoint(() =>
@@ -265,7 +265,7 @@ describe('a JWT bearer', () => {
   test.for<[what: string, change: object, subject?: string]>([
     ['of the account itself', {}],
     ['of the person that it acts as', { subject: 'ann@example.com' }, 'ann@example.com'],
-    // A key file names a host too, which must not decide where the assertion goes.
+    // A key file also contains a host, which must not decide where the assertion goes.
     ['of a key file', { type: 'service_account', token_uri: 'https://evil.example/token' }],
     ['of a key whose line breaks a form took away', { private_key: pem.replaceAll('\n', ' ') }],
     ['of a key that was escaped twice', { private_key: pem.replaceAll('\n', '\\n') }],
@@ -275,7 +275,7 @@ describe('a JWT bearer', () => {
     expect(problems).toEqual([undefined]);
   });
 
-  test('is refused when the provider does not let it act as the person', async () => {
+  test('is refused when the provider does not let it act for the person', async () => {
     const { derivation } = await startProvider('ann@example.com');
     const secret = secretOf(derivation, { ...parts, subject: 'eve@example.com' });
     await expect(openToken(secret)).rejects.toEqual(
@@ -316,7 +316,7 @@ describe('an installation of a GitHub App', () => {
   };
   const parts = { app_id: 123, installation_id: 42, private_key: pem };
 
-  test('gives a token, which is kept until a minute before it ends', async () => {
+  test('gives a token that is used until a minute before it expires', async () => {
     const { derivation, requests } = await startProvider();
     const first = await openToken(secretOf(derivation, parts));
     expect(first.value).toMatch(/^CANARY-/);
@@ -338,7 +338,7 @@ describe('an installation of a GitHub App', () => {
   });
 });
 
-describe('a token that was derived', () => {
+describe('a derived token', () => {
   const startProvider = async (seconds?: number) => {
     const endpoint = stack.use(
       await startTokenEndpoint(() => grantAnswerOf(createCanary(), seconds)),
@@ -376,7 +376,7 @@ describe('a token that was derived', () => {
     now = 30_001;
     const second = await openToken(secret, first.serial);
     expect(second).not.toEqual(first);
-    // Another call that was refused the first token takes the second.
+    // Another call that was refused with the first token gets the second.
     expect(await openToken(secret, first.serial)).toEqual(second);
   });
 
@@ -390,7 +390,7 @@ describe('a token that was derived', () => {
     expect(otherSecret.value).not.toBe(one.value);
   });
 
-  test('is not used for another template', async () => {
+  test('is not used for a derivation with other scopes', async () => {
     const { secret } = await startProvider();
     const derivation = { ...secret.derivation, scopes: ['more'] };
     const [one, otherSecret] = [

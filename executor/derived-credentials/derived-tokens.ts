@@ -14,13 +14,13 @@ import { readDerivedAnswer } from './domain/derived-answer.ts';
 import { readParts } from './domain/secret-parts.ts';
 import { tokenRequestOf } from './domain/token-request.ts';
 
-/** A secret of several parts, and how tokens are derived from it. */
+/** A secret of several parts, and the way to derive tokens from it. */
 export interface DerivableSecret {
   readonly orgId: string;
   readonly secretId: string;
-  /** The name for errors. */
+  /** The name of the secret, for errors. */
   readonly name: string;
-  /** A new version of the secret gets tokens of its own. */
+  /** Each version of the secret has its own tokens. */
   readonly version: number;
   readonly derivation: TokenDerivation;
   reveal(): string;
@@ -34,10 +34,10 @@ export interface DerivedToken {
 
 export interface DerivedTokens {
   /**
-   * The current token, or a new one when there is none, when it is about to end, or when `refused`
-   * is its serial. Throws `credential_missing` for a secret that cannot be used, `reauth_required`
-   * when the provider refuses what is asked (`SecretRefused` when it refuses the secret), and
-   * `upstream_…` when the provider gives no answer.
+   * Returns the current token, or requests a new one: when there is none, when the current one
+   * expires soon, or when its serial is `refused`. Throws `credential_missing` for a secret that
+   * cannot be used, `SecretRefused` when the provider refuses the secret, `reauth_required` when it
+   * refuses the request for another reason, and `upstream_…` when it gives no answer.
    */
   open(
     secret: DerivableSecret,
@@ -46,12 +46,12 @@ export interface DerivedTokens {
   ): Promise<DerivedToken>;
 }
 
-/** The provider that gives out the tokens refused the secret itself. */
+/** The error when the provider that issues the tokens refuses the secret itself. */
 export class SecretRefused extends AppError {}
 
 interface KeptToken {
   readonly token: DerivedToken | AppError;
-  /** From this time on, by the monotonic clock, a new token is requested. */
+  /** A new token is requested from this time on, in milliseconds of the monotonic clock. */
   readonly dueAtMs: number;
   readonly obtainedAtMs: number;
 }
@@ -59,18 +59,18 @@ interface KeptToken {
 const keptMax = 2_000;
 const requestTimeoutMs = 10_000;
 const answerBytesMax = 262_144;
-/** The lifetime of a token whose answer names none. */
+/** The lifetime assumed for a token when the token response states no lifetime. */
 const defaultLifetimeSeconds = 300;
 /**
- * The longest time that a token is kept, so that a secret which the provider revoked soon stops
- * working.
+ * The longest time that a token is kept. So a secret that the provider has revoked stops working
+ * soon.
  */
 const keptSecondsMax = 3_600;
 /** A refused secret is tried again after this time, so that calls do not flood the provider. */
 const refusalRetryMs = 10_000;
 /**
- * A token that is refused sooner is left alone: some upstreams answer 401 for other reasons than a
- * bad token.
+ * A token that the upstream refuses sooner than this is not replaced: some upstreams answer 401 for
+ * other reasons than a bad token.
  */
 const freshTokenMs = 30_000;
 

@@ -15,7 +15,7 @@ export interface KeyPair {
   readonly publicKey: KeyObject;
 }
 
-/** An RSA key as providers give it out. */
+/** An RSA key in a format in which providers issue keys. */
 export function createKeyPair(type: 'pkcs1' | 'pkcs8' = 'pkcs8', bits = 2_048): KeyPair {
   const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: bits });
   return { pem: String(privateKey.export({ type, format: 'pem' })), publicKey };
@@ -39,7 +39,7 @@ async function startServer(createHandler: (origin: string) => RequestListener) {
 }
 
 /**
- * A provider that gives machines tokens (RFC 6749 §4.4). The library `oidc-provider` checks the
+ * A provider that issues tokens to machines (RFC 6749 §4.4). The library `oidc-provider` checks the
  * grant type, the authentication of the client, the assertion with its audience and times, and the
  * scopes.
  */
@@ -70,7 +70,9 @@ export async function startMachineProvider(clients: readonly ClientMetadata[]) {
     ...server,
     tokenUrl: `${server.origin}/token`,
     requests,
-    /** The client and the scopes of a token; undefined for one that the provider did not issue. */
+    /**
+     * The client and the scopes of a token; undefined for a token that the provider did not issue.
+     */
     async look(token: string) {
       const storedToken = await state.provider?.ClientCredentials.find(token);
       return storedToken && { clientId: storedToken.clientId, scope: storedToken.scope };
@@ -83,7 +85,7 @@ interface Assertion {
   readonly claims: Record<string, unknown>;
 }
 
-/** Reads a JWT as RFC 7515 says, and refuses one that is not signed with the key. */
+/** Reads a JWT according to RFC 7515. Throws if it is not signed with this key. */
 export function readAssertion(jwt: string, publicKey: KeyObject): Assertion {
   const [header = '', claims = '', signature = ''] = jwt.split('.');
   const isGenuine = verify(
@@ -103,7 +105,7 @@ interface TokenEndpointAnswer {
   readonly body: object;
 }
 
-/** A token endpoint that answers as `answer` says, and keeps the requests. */
+/** A token endpoint that answers with the result of `answer`, and records the requests. */
 export async function startTokenEndpoint(
   answerRequest: (request: {
     headers: IncomingMessage['headers'];
@@ -127,7 +129,10 @@ export async function startTokenEndpoint(
   return { ...server, tokenUrl: `${server.origin}/token`, requests };
 }
 
-/** What a provider checks of an assertion besides its signature (RFC 7523 §3). */
+/**
+ * Makes the checks of a provider on an assertion, except that of the signature (RFC 7523 §3).
+ * Returns the problem.
+ */
 export function findAssertionProblem(
   { header, claims }: Assertion,
   expected: { iss: string; aud: string; sub?: string; secondsMax: number },

@@ -56,7 +56,8 @@ afterAll(() => cleanup.disposeAsync());
 
 /**
  * The results that a caller may get for a read and for a write. Any other result is a defect of the
- * executor. On a fast machine the answers of many orgs fill the store of files.
+ * executor. `store_…` is among them because on a fast machine the answers of many orgs fill the
+ * file store.
  */
 const read = /^(called|upstream_(unreachable|timeout|incomplete)|response_too_large|store_full)$/;
 const nonRead = /^(called|outcome_unknown|upstream_(unreachable|timeout))$/;

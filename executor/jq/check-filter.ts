@@ -8,7 +8,7 @@ const checkedFilters = new LRUCache<string, true>({ max: 1_000 });
 
 /**
  * Refuses a filter that does not compile, before anything is sent. A filter that compiles may still
- * fail on the answer; then only the filter's own field is missing.
+ * fail on the answer; then only that filter's field is missing.
  */
 export async function checkFilter(
   { jq }: Pick<Deps, 'jq'>,

@@ -55,7 +55,7 @@ const someFilter = fc.oneof(
 
 describe('a filter that is evaluated without jq', () => {
   test(
-    'gives the outputs that jq gives, and is passed to jq when jq would refuse the filter',
+    'gives the same outputs as jq, and is left to jq when jq would report an error',
     { timeout: 120_000 },
     async () => {
       const counts = { answered: 0, failed: 0, left: 0 };
@@ -70,8 +70,8 @@ describe('a filter that is evaluated without jq', () => {
             expect(byJq).toEqual({ ok: true, outputs });
           } else if (byJq.ok) {
             counts.left += 1;
-            // A plain path may be left to jq only because of a number that is written with an
-            // exponent.
+            // A plain filter may be left to jq for no other reason than a number in exponent
+            // notation.
             expect(JSON.stringify(value)).toMatch(/\de[+-]?\d/);
           } else counts.failed += 1;
         }),
@@ -102,18 +102,18 @@ describe('a filter that is evaluated without jq', () => {
     '.a\u00A0',
     '.["\uD800"]',
     '.a # the rest',
-  ])('cannot be %j, which is passed to jq', (text) => {
+  ])('cannot be %j, which is left to jq', (text) => {
     expect(parsePlainFilter(text)).toBeUndefined();
   });
 
-  test('has an output limit equal to that of jq', () => {
+  test('has the same output limit as jq', () => {
     const plain = parsePlainFilter('.[]');
     const half = 'é'.repeat(64 * 1024);
     expect(plain && runPlainFilter(plain, [half])).toEqual([JSON.stringify(half)]);
     expect(plain && runPlainFilter(plain, [half, half])).toBeUndefined();
   });
 
-  test('is passed to jq on another thread when it would take long', () => {
+  test('is left to jq, which runs on another thread, when it would take long', () => {
     const [all, each] = ['.', '.[]'].map((text) => parsePlainFilter(text));
     const budget = createPlainBudget();
     const values = Array.from({ length: 50_000 }, () => null);

@@ -10,7 +10,10 @@ const pool = createJqPool();
 afterAll(() => pool[Symbol.asyncDispose]());
 
 const runFilter = (filter: string, input = 'null', on: JqPool = pool) => on.run({ filter, input });
-/** Runs a filter that must end by itself; a busy machine may need more than the usual time limit. */
+/**
+ * Runs a filter that must end by itself. The time limit is long, because a busy machine may need
+ * more than the usual time limit.
+ */
 const runPatiently = (filter: string, input = 'null', on: JqPool = pool) =>
   on.run({ filter, input, timeoutMs: 10_000 });
 
@@ -133,7 +136,8 @@ const hostile: readonly string[] = [
 ];
 
 describe('a hostile filter', () => {
-  // A filter that hangs takes its whole time, so the sample has each fourth one.
+  // A filter that hangs takes its whole time limit, so the sample contains only every fourth
+  // filter.
   const stride = chooseSweepValue({ sampled: 4, whole: 1 });
   const namedFilters = hostile
     .filter((_, at) => at % stride === 0)

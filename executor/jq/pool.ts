@@ -26,11 +26,14 @@ export interface JqCall {
   /** The input as JSON text, because parsing it would round long numbers. */
   readonly input: string;
   /**
-   * The user for whom the filter runs; undefined when there is none. Users take turns, and a user
-   * whose filters fill the other threads cannot use the last one.
+   * The user for whom the filter runs; undefined when there is none. Users take turns. One thread
+   * stays free of the user whose filters fill all others.
    */
   readonly owner?: string | undefined;
-  /** The user's identity for which the filter runs. The identities of a user take turns as well. */
+  /**
+   * The identity, within the user's tree, for which the filter runs. The identities of a user take
+   * turns as well.
+   */
   readonly identity?: string | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly timeoutMs?: number | undefined;

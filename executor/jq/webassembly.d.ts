@@ -1,6 +1,6 @@
 /**
  * The part of the WebAssembly types that this component uses. TypeScript declares them only in its
- * `dom` library, which a server does not load.
+ * `dom` library, which servers do not use.
  */
 declare namespace WebAssembly {
   type Module = object;

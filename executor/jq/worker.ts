@@ -4,8 +4,8 @@ import type { WorkerJob, WorkerReport } from '#workers';
 import { createInterpreter } from './interpreter.ts';
 import type { JqResult, WorkerSettings } from './protocol.ts';
 
-// Emscripten would read the language of the process from `navigator`, and a filter could read it as
-// `$ENV.LANG`.
+// Emscripten would set `LANG` from `navigator.language`, and a filter could read the language of
+// the process as `$ENV.LANG`.
 Reflect.deleteProperty(globalThis, 'navigator');
 
 const port = parentPort!;

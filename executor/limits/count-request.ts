@@ -6,10 +6,7 @@ import { findRefusal } from '#shares';
 import type { CallerIds } from '#shares';
 import { addShareUse, lockHeldShares } from './share-use.sql.ts';
 
-/**
- * The percentages are those of the limits on approvals, because these requests also take people's
- * time.
- */
+/** The percentages are the same as for approvals, because these requests take people's time too. */
 const requestLevels = [
   { name: 'user', percent: 25 },
   { name: 'identity', percent: 50 },
@@ -28,8 +25,8 @@ export async function countRequest(
 ): Promise<void> {
   if (perHour === 0) return;
   const shareUse = { id: uuidv7(), pool: 'requests', orgId, userId, identityId } as const;
-  // Requests have one pool per org, so the first entry (the pool) equals the second (the org) and
-  // is dropped.
+  // Requests have one pool per org, so the first entry (the pool) and the second (the org) are
+  // equal. The first is dropped.
   const [, ...held] = await lockHeldShares(tx, shareUse);
   const refusal = findRefusal({ capacity: perHour, levels: requestLevels }, held);
   if (refusal !== null) {

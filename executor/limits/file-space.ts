@@ -22,7 +22,7 @@ export interface FileSpace {
 
 export interface OpenFile {
   /**
-   * Reserves space, before the file is written up to `size`. Throws `rate_limited` when the
+   * Reserves space before the file is written up to `size` bytes. Throws `rate_limited` when the
    * caller's share is used up, or `unavailable` when the whole store is full.
    */
   reach(size: number): Promise<void>;
@@ -31,11 +31,11 @@ export interface OpenFile {
 }
 
 /**
- * Space is reserved in large pieces: reserving it for each stored message would cost more than
+ * Space is reserved in large pieces: a reservation for each stored message would cost more than
  * storing the message.
  */
 const pieceBytes = { first: 1024 * 1024, more: 8 * 1024 * 1024 };
-/** The least size that a file counts for: its messages and rows cost space too. */
+/** Smaller files count as this many bytes, because their messages and rows take space too. */
 const fileBytesMin = 64 * 1024;
 const retrySeconds = 600;
 

@@ -2,7 +2,7 @@ import type { Sql, Transaction } from '#database';
 import type { CallerIds } from '#shares';
 
 /**
- * What is shared among callers. `files` counts bytes in the object store, with one pool for all
+ * What callers share. The pool `files` counts bytes in the object store, with one pool for all
  * orgs; `requests` counts requests to people, with one pool per org.
  */
 export type SharedPool = 'files' | 'requests';

@@ -78,7 +78,7 @@ describe('files', () => {
     answerWith(4 * mebibyte);
     const { times, error } = await repeatUntilRefused(() => executeAs(caller));
 
-    // The caller's share is half of 64 MiB, and the reservation beyond it was refused.
+    // The caller's share is half of 64 MiB, and one reservation beyond the share was refused.
     expect(times).toBeGreaterThanOrEqual(5);
     expect(times).toBeLessThanOrEqual(8);
     expect(error).toMatchObject({ code: 'rate_limited', details: { retry_after: 600 } });
@@ -88,8 +88,8 @@ describe('files', () => {
         result: { file: { size: 4 * mebibyte } },
       });
     }
-    // A write has already happened when its answer arrives, so the call succeeds and only the bytes
-    // of the answer are missing.
+    // A write has taken effect when its answer arrives, so the call succeeds and only the bytes of
+    // the answer are missing.
     expect(await executeAs(caller, 'create')).toMatchObject({
       kind: 'called',
       result: { body_omitted: { reason: 'not_stored' } },
@@ -142,7 +142,7 @@ describe('audit records', () => {
     await createAs({ ...ownCaller, orgId: uuidv7() });
   });
 
-  test('of non-reads that disclose much use up only their caller’s share for the minute', async () => {
+  test('of non-reads with large disclosed fields use up only the caller’s own share for the minute', async () => {
     await using small = await createWorld({ variables: { AUDIT_BYTES_PER_MINUTE: '100000' } });
     const createAs = (by: CallerIds) => {
       const call = small.actionCall('create', { title: 't' });

@@ -25,8 +25,8 @@ afterEach(() => vi.useRealTimers());
 function startSlots(max: number) {
   const slots = createSlots({ max, levels: callerLevels(percents) });
   /**
-   * Does what a call does: it is admitted, takes a slot, and gives up its admission when it gets
-   * none.
+   * Does the same as a call: is admitted, takes a slot, and gives up its admission if it gets no
+   * slot.
    */
   const go = async (url: string, timeoutMs?: number, by = createStranger()): Promise<Slot> => {
     const slot = slots.take(by);
@@ -38,7 +38,7 @@ function startSlots(max: number) {
       throw error;
     }
   };
-  /** Starts a call that may wait for a slot. `state` says how its wait ended. */
+  /** Starts a call that may wait for a slot. `state` is how the wait ended. */
   const wait = (url: string, timeoutMs = 10_000, by = createStranger()) => {
     const waiting: { state: 'waiting' | 'entered' | 'refused'; slot?: Slot; error?: unknown } = {
       state: 'waiting',
@@ -167,8 +167,8 @@ describe('a call that may wait for a slot', () => {
     }
     for (let n = 0; n < 6; n += 1) await go(`https://up${n}.example/`);
 
-    // Calls to one upstream may be half of all waiting calls. So calls to other upstreams can wait
-    // too while all slots are taken.
+    // At most half of the waiting calls may be for one upstream. So calls to other upstreams can
+    // wait too while all slots are taken.
     expect(statesOf(waiting).filter((state) => state === 'waiting')).toHaveLength(16);
     const other = wait('https://other.example/');
     await letSettle();
@@ -282,7 +282,7 @@ describe('callers whose calls hang', () => {
     }
   });
 
-  test('leave a fifth of the slots for other orgs when ten agents of one org make them', async () => {
+  test('leave a fifth of the slots for other orgs, even if ten agents of one org make the calls', async () => {
     const started = startSlots(256);
     await startHangingCalls(
       started,

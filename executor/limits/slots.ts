@@ -17,8 +17,8 @@ const busyMs = 10_000;
 const upstreamLevel = { name: 'upstream', percent: 90 } as const;
 
 /**
- * A call that wants a slot: its upstream, its caller, and the levels that it counts for (org, user,
- * identity, and last the upstream).
+ * A call that asks for a slot, with its upstream, its caller, and the levels that count it (org,
+ * user, identity, and last the upstream).
  */
 interface SlotRequest {
   readonly origin: string;
@@ -27,7 +27,7 @@ interface SlotRequest {
 }
 
 /**
- * Why a call gets no slot. `pool`: all slots are taken. `origin`: calls to its upstream hold too
+ * Why a call gets no slot. `pool`: all slots are taken. `origin`: calls to this upstream hold too
  * many. A level: the share of that org, user, identity or upstream is used up.
  */
 type Refusal = 'pool' | 'origin' | CallerLevel | 'upstream';
@@ -142,8 +142,8 @@ function createQueue(
     return sameOriginCount < waitingPerOriginMax;
   };
   /**
-   * Of the calls that may have a slot now, picks the one whose org holds the fewest slots. Among
-   * calls of equal orgs the user decides, and then the identity.
+   * Picks a waiting call that may have a slot now: the call of the org that holds the fewest slots.
+   * If orgs hold equally many, the user decides in the same way, and then the identity.
    */
   const pickNext = (): WaitingCall | undefined => {
     let bestCandidate:

@@ -7,10 +7,10 @@ const lineFeed = 0x0a;
 const carriageReturn = 0x0d;
 
 /**
- * Searches a stream of events (WHATWG HTML §9.2) for the answer to one request while the stream
- * arrives, because a server may keep the stream open after the answer. The cost is proportional to
- * the length of the stream, however small the pieces are. In a body that is not an event stream it
- * finds nothing, because no line begins with `data:`.
+ * Searches a stream of events (WHATWG HTML §9.2) for the answer to one request. It reads the stream
+ * as it arrives, because a server may keep the stream open after the answer. The cost is
+ * proportional to the length of the stream, however small the pieces are. In a body that is not an
+ * event stream it finds nothing, because no line begins with `data:`.
  */
 export class AnswerFinder {
   readonly #id: string;
@@ -28,7 +28,7 @@ export class AnswerFinder {
     return this.#found;
   }
 
-  /** True when the answer has been found. */
+  /** True once the answer is found. */
   feed(piece: Uint8Array): boolean {
     let from = 0;
     while (this.#found === undefined) {

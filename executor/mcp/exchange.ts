@@ -28,7 +28,7 @@ export interface RpcRequest {
   readonly headers: readonly HeaderPair[];
   readonly timeoutMs: number;
   readonly maxBytes: number;
-  /** Called immediately before the message is sent. It may throw to prevent the sending. */
+  /** Called immediately before the message is sent. It may throw to prevent that. */
   readonly beforeSend?: () => void;
 }
 
@@ -82,8 +82,8 @@ export async function exchangeRpc(
 }
 
 /**
- * Adds the id when the message is sent. The approved message has no id, because each sending has
- * another one.
+ * Adds the id when the message is sent. The approved message has no id, because each attempt to
+ * send it has another id.
  */
 function addId(body: Uint8Array, id: string): Uint8Array {
   return Buffer.concat([Buffer.from(`{"id":${JSON.stringify(id)},`), body.subarray(1)]);

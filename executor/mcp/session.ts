@@ -10,7 +10,7 @@ import { exchangeRpc, headerValueOf, mcpViolationError } from './exchange.ts';
 import type { McpServer, RpcAnswer } from './exchange.ts';
 import { initializeParamsOf, createSessionMessage } from '../request/domain/mcp-message.ts';
 
-/** A session that `initialize` has opened. */
+/** A session with an MCP server, after `initialize`. */
 export interface McpSession {
   readonly protocolVersion: McpVersion;
   /** Null when the server gave no session id. */
@@ -19,7 +19,7 @@ export interface McpSession {
 
 export interface SessionToOpen {
   readonly server: McpServer;
-  /** The protocol revision that the discovery of the tools found. */
+  /** The protocol revision that was found when the tools were discovered. */
   readonly version: string;
   readonly timeoutMs: () => number;
 }
@@ -142,7 +142,7 @@ export async function closeSession(
 
 /**
  * Tells the server that the answer to a request is not needed any more (MCP, Cancellation). The
- * server may continue nevertheless. Never throws.
+ * server may go on with the request. Never throws.
  */
 export async function cancelRequest(
   egress: Egress,
@@ -179,9 +179,7 @@ async function isAlive(
   return status < 300;
 }
 
-/**
- * Returns the result of a request, or throws an error that says what the server answered instead.
- */
+/** Returns the result of a request, or throws an error that contains the server's answer. */
 export function requireResult({
   status,
   message,

@@ -21,7 +21,7 @@ interface DiscoveryOptions {
 
 type Result = ReturnType<typeof requireResult>;
 
-/** The limit of one page, which may contain as many bytes as all tools together may have. */
+/** The limit of one page in bytes. One page may be as large as all tools together. */
 const pageBytesMax = 2 * discoveryLimits.bytes;
 
 /**
@@ -140,8 +140,8 @@ function definitionOf(tool: JsonValue): ToolDefinition | undefined {
   const parseResult = toolDefinition.safeParse(Object.fromEntries(knownFields));
   if (!parseResult.success || parseResult.data.name === '') return undefined;
   const definition = parseResult.data;
-  // Of a definition that is nested too deeply for the gateway only the name is kept. Without a
-  // schema the tool cannot be called.
+  // Of a definition that is nested too deeply for the gateway, only the name is kept. A tool
+  // without a schema cannot be called.
   return isWithinLimits(definition) ? definition : { name: definition.name, inputSchema: null };
 }
 

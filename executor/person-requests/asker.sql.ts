@@ -8,10 +8,16 @@ interface RequestKey {
   readonly id: string;
 }
 
-/** Subagents of one agent join without a place, so the readers of a request need a limit as well. */
+/**
+ * Subagents of an agent that has asked already take no place among the askers, so the readers of a
+ * request need their own limit.
+ */
 const readersMax = 200;
 
-/** Adds an identity that asks for the same, with its chain, so that it can follow the request. */
+/**
+ * Adds an identity that asks for the same as an open request, with its chain, so that the chain can
+ * follow the request.
+ */
 export async function addAsker(
   sql: Sql,
   {
@@ -34,7 +40,10 @@ export async function addAsker(
   return toRequest(row);
 }
 
-/** Lets an identity whose agent has asked already see the request, while there are few readers. */
+/**
+ * Lets an identity see the request whose agent is among the askers already, unless there are too
+ * many readers.
+ */
 export async function addReader(
   sql: Sql,
   { orgId, id, chainIds }: RequestKey & { readonly chainIds: readonly string[] },
@@ -65,7 +74,10 @@ export async function lockOpenRequest(
   return row && toRequest(row);
 }
 
-/** Takes these identities out of the askers of open requests, so that none of them becomes a requester. */
+/**
+ * Removes these identities from the askers of open requests, so that none of them becomes a
+ * requester later.
+ */
 export async function removeAskers(
   sql: Sql,
   { orgId, identityIds }: { orgId: string; identityIds: readonly string[] },
@@ -90,8 +102,8 @@ export async function removeAskers(
 }
 
 /**
- * Makes an asker the requester of a locked request. The reason and the actions go, since they were the
- * words of the earlier requester; so do the askers in `leavingIds`.
+ * Makes an asker the requester of a locked request. Removes the reason and the actions, because the
+ * earlier requester wrote them, and the askers in `leavingIds`.
  */
 export async function replaceRequester(
   sql: Sql,
@@ -117,7 +129,7 @@ export async function replaceRequester(
     returning ${requestColumns(sql)}
   `;
   if (!row) throw new Error('a locked request is gone');
-  // The link on which the secret is entered names the requester as well.
+  // The link on which the person enters the secret shows the requester as well.
   await sql`
     update executor.secret_request
        set requester_id = ${next.id}, requested_by = ${sql.json({ ...next })}, reason = null,

@@ -9,8 +9,8 @@ import { closedMeanwhileError, closerOf, settleRequest } from './settle-request.
 import { withdrawRequest } from './withdraw-request.ts';
 
 /**
- * Takes a request back. An agent takes back only its own part: a request that others have asked for
- * too stays open for these, since they would not learn that they have to ask again.
+ * Takes a request back. If others have asked for the same, an agent takes back only its own part:
+ * the request stays open for the others, who would not learn that they have to ask again.
  */
 export async function cancelRequest(
   deps: Pick<Deps, 'db' | 'readPrincipal' | 'baseUrl'>,

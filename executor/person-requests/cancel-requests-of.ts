@@ -4,8 +4,8 @@ import { listOpenRequestsBy } from './person-request.sql.ts';
 import { withdrawRequest } from './withdraw-request.ts';
 
 /**
- * Cancels the open requests of identities that were revoked. Those that others have asked for too stay
- * open for these, and requests of others that the identities had asked for too lose them.
+ * Cancels the open requests of identities that were revoked. A request stays open if others have
+ * asked for the same. The revoked identities are also removed from the askers of other requests.
  */
 export async function cancelRequestsOf(
   { db }: Pick<Deps, 'db'>,

@@ -17,7 +17,7 @@ interface CheckFields {
 
 /**
  * Throws unless the caller may answer this request by connecting a service of this template and
- * tier. The name may be another one: the person decides how the service is called.
+ * tier. The name may differ: the person decides the name of the service.
  */
 export async function checkRequest(
   deps: Pick<Deps, 'db' | 'readPrincipal' | 'owners'>,
@@ -53,8 +53,8 @@ function requireSameValue(
 }
 
 /**
- * Repeats the check for a revoked requester, because the event of the revocation may have been
- * missed. A request that others have asked for too is left to these.
+ * Checks again that the requester was not revoked, because the event of the revocation may have
+ * been missed. If others have asked for the same, the request passes to one of them.
  */
 async function requireRequester(
   deps: Pick<Deps, 'db' | 'owners'>,
@@ -65,7 +65,7 @@ async function requireRequester(
   if (standing !== 'revoked' && standing !== 'expired') return;
   await cancelRequestsOf(deps, { orgId, identityIds: [requester.id] });
   const remaining = await findRequest(deps.db, { orgId, id });
-  // Each turn takes one asker away, so there are at most as many turns as askers.
+  // Each recursion removes one asker, so there are at most as many recursions as askers.
   if (remaining?.status === 'open' && remaining.requester.id !== requester.id) {
     await requireRequester(deps, remaining);
     return;

@@ -27,7 +27,8 @@ export async function requestService(
   deadline: Deadline,
 ): Promise<{ request: ServiceRequest; isNew: boolean }> {
   const principal = deps.readPrincipal(signed);
-  // Keys have no capital letters. A deny rule names the key, so it is compared with the key.
+  // Template keys have no capital letters. A deny rule contains the key, so the request is compared
+  // in lower case too.
   const body = { ...givenBody, template: givenBody.template.toLowerCase() };
   if (principal.role === 'auditor') {
     throw new AppError('forbidden', 'An auditor asks for nothing; ask a member to.');
@@ -63,8 +64,8 @@ export async function requestService(
       },
     }),
   );
-  // Actions are another asker's words, or those under which a person may have begun to connect, so
-  // those of an open request stay as they are.
+  // The actions of an open request stay as they are: another asker may have given them, and the
+  // person may have begun to connect with them.
   const leftOut = [...new Set(body.actions)].filter((each) => !request.actions.includes(each));
   const presented = presentRequest(deps, request);
   return {

@@ -35,7 +35,7 @@ export async function declineRequest(
   const closer = closerOf({ principal, context });
   const closing = { status: 'declined', declineReason: body.reason ?? null } as const;
   const closed = await deps.db.transaction(async (tx) => {
-    // A concurrent request either finds this decline, or is declined together with the others.
+    // A concurrent request either finds the declined one, or is declined together with the others.
     await lockRequestsOf(tx, request);
     const declined = await settleInTransaction(tx, closer, { request, ...closing });
     if (declined === undefined) return undefined;

@@ -7,7 +7,7 @@ import { createClosedEvent } from './request-event.ts';
 import { listAnsweredSecretRequests } from './secret-link.sql.ts';
 import { settleInTransaction } from './settle-request.ts';
 
-/** Closes the requests that nobody answered in time, and announces each once. */
+/** Closes the requests that nobody answered in time, and announces each of them once. */
 export async function expirePersonRequests(
   db: Database,
   { limit }: { limit: number },

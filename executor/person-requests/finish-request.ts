@@ -14,8 +14,8 @@ interface ConnectedService {
 }
 
 /**
- * Closes a request as `ready` once the registry has committed the service. The registry tells the
- * executor directly, and its event repeats that; the second message has no effect. A service of
+ * Closes a request as `ready` once the registry has committed the service. The registry sends a
+ * request and later an event to the executor; whichever comes second has no effect. A service of
  * another owner does not close the request.
  */
 export async function finishRequest(

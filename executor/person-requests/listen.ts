@@ -21,8 +21,8 @@ const revokedIdentityData = z.object({ identity_id: id, revoked_ids: z.array(id)
 
 /**
  * Closes requests whose service was connected or whose requester was revoked. Every replica gets
- * each event, and the update of the row lets one of them act. A missed event is made up for when a
- * person opens the request (`check-request.ts`).
+ * each event, and the update of the row lets one of them act. If an event was missed, the same
+ * check is made when a person opens the request (`check-request.ts`).
  */
 export function listenForRequests(bus: Bus, deps: Pick<Deps, 'db' | 'logger'>): Disposable {
   const subjects = ['evt.registry.service.created', 'evt.auth.identity.revoked'];

@@ -17,8 +17,8 @@ interface WantedService {
 const dryRun = { timeoutMs: 5_000, maxRisk: null, idempotencyKey: null };
 
 /**
- * Throws `forbidden` when a rule denies `platform:request_service:<template>` to the caller, by
- * whichever route the request was made.
+ * Throws `forbidden` when a rule denies `platform:request_service:<template>` to the caller,
+ * whichever route the caller used.
  */
 export async function requireNoDeny(
   { policy }: Pick<Owners, 'policy'>,
@@ -68,8 +68,8 @@ export async function getWantedTemplate(
   const findTemplate = (tier: 'org' | 'user' | 'global') =>
     registry.getTemplate({ principal, key: body.template, tier, version: null }, deadline);
   const ofOrg = await orUndefined('not_found', findTemplate('org'));
-  // The registry's error suggests naming another tier. In a request, the tier says who answers it,
-  // so that advice would be wrong here.
+  // The registry's error suggests naming another tier. In a request, the tier decides who answers
+  // it, so this advice would be wrong.
   const findBuiltIn = async () => {
     try {
       return await findTemplate('global');
@@ -96,7 +96,9 @@ const isOfUserError = (key: string) =>
     `The template "${key}" is your user's own, and only your user can connect it. Tell your user to connect it on the page /services/new.`,
   );
 
-/** The tools of an MCP server are known once it is connected, so their names are not checked. */
+/**
+ * The tools of an MCP server are known only after it is connected, so their names are not checked.
+ */
 function requireActions(
   { key, runtime, actions }: Template & { actions: readonly { action: string }[] },
   wanted: readonly string[],
@@ -122,8 +124,9 @@ interface WantedName {
 }
 
 /**
- * Throws `conflict` when the owner of the service already has one of this name. The error names a
- * secret of it that the provider refused: a new value is what the caller needs.
+ * Throws `conflict` when the owner already has a service with this name. If the provider has
+ * refused a secret of that service, the error names the secret, because the caller then needs a new
+ * value for it.
  */
 export async function requireFreeName(
   { db, owners: { registry } }: Pick<Deps, 'db' | 'owners'>,

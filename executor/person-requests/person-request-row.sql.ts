@@ -6,18 +6,26 @@ export interface PersonRequest {
   readonly id: string;
   readonly orgId: string;
   readonly kind: ServiceRequest['kind'];
-  /** An open request whose time is over counts as expired, also before the sweep has closed it. */
+  /** An open request counts as expired when its time is over, even before the sweep closes it. */
   readonly status: RequestStatus;
   readonly requester: IdentityReference;
   /** The requester's user. */
   readonly userId: string;
   /** The requester and its ancestors, the user first. */
   readonly chainIds: string[];
-  /** The requester, others that asked for the same, and the ancestors of all of them. */
+  /**
+   * The requester, the other identities that asked for the same, and the ancestors of all of them.
+   */
   readonly audience: string[];
-  /** One for each agent with its subagents; those of the requester's agent are not in it. */
+  /**
+   * The other identities that asked for the same: one for each agent with its subagents. Subagents
+   * of the requester's agent are not among them.
+   */
   readonly alsoAskedBy: IdentityReference[];
-  /** The chains of those in `alsoAskedBy`, the user first; an earlier release left them out. */
+  /**
+   * The chain of each identity in `alsoAskedBy`, the user first. Rows of an earlier release have
+   * none.
+   */
   readonly askerChains: string[][];
   readonly tier: Tier;
   readonly template: { readonly key: string; readonly title: string } | null;
@@ -29,7 +37,7 @@ export interface PersonRequest {
   /** The account that a request of kind `connection` is about. */
   readonly connectionId: string | null;
   readonly serviceId: string | null;
-  /** The name that the person gave the service. */
+  /** The name under which the person connected the service. */
   readonly serviceName: string | null;
   readonly createdAt: Date;
   readonly expiresAt: Date;
@@ -65,7 +73,7 @@ export interface Row {
   decline_reason: string | null;
 }
 
-/** The status of a row at this moment. */
+/** The status of a row at the moment of the statement. */
 export const statusNow = (sql: Sql) =>
   sql`case when status = 'open' and expires_at <= now() then 'expired' else status end`;
 

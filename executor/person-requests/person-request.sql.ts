@@ -8,13 +8,13 @@ export interface UserKey {
   readonly orgId: string;
   readonly userId: string;
 }
-/** What two requests must share to be the same request. */
+/** The fields that are equal in two requests for the same thing. */
 export type SameRequest = UserKey &
   Pick<PersonRequest, 'kind' | 'tier' | 'template' | 'name' | 'scopes' | 'connectionId'>;
 
 /**
  * Locks the requests of this user until the transaction ends, so that no other transaction counts
- * or adds any.
+ * or adds requests of the user.
  */
 export async function lockRequestsOf(tx: Transaction, { orgId, userId }: UserKey): Promise<void> {
   await tx`select pg_advisory_xact_lock(hashtextextended(${`person requests ${orgId} ${userId}`}, 0))`;
@@ -90,7 +90,7 @@ export async function findRequest(
   return row && toRequest(row);
 }
 
-/** With an `identityId`, only requests whose audience includes it. The newest first. */
+/** Lists requests, newest first. With an `identityId`, only requests whose audience includes it. */
 export async function listRequests(
   sql: Sql,
   {
@@ -163,7 +163,7 @@ export const declinedTogetherCondition = (
       end
 `;
 
-/** The open requests that a decline of this one answers as well, under any name. */
+/** The open requests, under any name, that are declined together with this one. */
 export async function listOpenRequestsLike(
   sql: Sql,
   request: PersonRequest,
@@ -192,8 +192,8 @@ export interface Closing {
 }
 
 /**
- * Closes an open request. Undefined when it was closed or expired before: of several concurrent
- * attempts exactly one succeeds.
+ * Closes an open request. Undefined when it was closed or has expired already: only one of several
+ * concurrent attempts succeeds.
  */
 export async function closeRequest(sql: Sql, closing: Closing): Promise<PersonRequest | undefined> {
   const { orgId, id, status, decidedBy, declineReason = null } = closing;
@@ -211,7 +211,7 @@ export async function closeRequest(sql: Sql, closing: Closing): Promise<PersonRe
   return row && toRequest(row);
 }
 
-/** Closes, across orgs, requests whose time is over; each is closed by one replica. */
+/** Closes, across orgs, requests whose time is over. Each request is closed by one replica. */
 export async function expireRequests(
   sql: Sql,
   { limit }: { limit: number },
@@ -230,7 +230,7 @@ export async function expireRequests(
   return rows.map(toRequest);
 }
 
-/** Closes the requests of this user whose time is over, before the sweep does. */
+/** Closes the requests of this user whose time is over, without waiting for the sweep. */
 export async function expireRequestsOf(
   sql: Sql,
   { orgId, userId }: UserKey,

@@ -44,7 +44,7 @@ const listEvents = async (type: 'request.raised' | 'request.closed', id: string)
   (await world.outbox(type)).filter(({ data }) => data['request_id'] === id);
 
 describe('asking for a service', () => {
-  test('creates an open request in the requester’s own words, and announces the request to its chain', async () => {
+  test('creates an open request with the requester’s reason, and announces the request to its chain', async () => {
     const family = createFamily(world);
     const bot = family.agent('bot');
     const { request, isNew } = await createRequestAs(bot.principal, {
@@ -84,7 +84,7 @@ describe('asking for a service', () => {
     ]);
   });
 
-  test('returns the open request when another agent of the user asks for the same, and announces nothing', async () => {
+  test('returns the open request when an agent of the user asks for the same, and announces nothing', async () => {
     const family = createFamily(world);
     const [first, second] = [family.agent('first'), family.agent('second')];
     const { request } = await createRequestAs(first.principal);
@@ -110,7 +110,7 @@ describe('asking for a service', () => {
     expect((await createRequestAs(createFamily(world).agent('bot').principal)).isNew).toBe(true);
   });
 
-  test('says which actions the open request does not have, and leaves its actions as they are', async () => {
+  test('returns which actions the open request lacks, and does not add them', async () => {
     const family = createFamily(world);
     const [first, second] = [family.agent('first'), family.agent('second')];
     const { request } = await createRequestAs(first.principal, { actions: ['get'] });
@@ -128,7 +128,7 @@ describe('asking for a service', () => {
     expect(await readRequest(family.person(), request.id)).toMatchObject({ actions: ['get'] });
   });
 
-  test('creates one request when twenty identical ones come at once', async () => {
+  test('creates one request when twenty identical ones arrive at once', async () => {
     const family = createFamily(world);
     const agents = Array.from({ length: 20 }, (_, at) => family.agent(`bot_${at}`));
     const all = await Promise.all(agents.map(({ principal }) => createRequestAs(principal)));
@@ -136,7 +136,7 @@ describe('asking for a service', () => {
     expect(new Set(all.map(({ request: { id } }) => id)).size).toBe(1);
   });
 
-  test('names the refused secret of a service that is connected already', async () => {
+  test('is refused with the name of the refused secret when the service is connected already', async () => {
     const family = createFamily(world);
     world.genuine.connectedNames.add('refused');
     world.genuine.secretsOfServices = { key: 'refused_token' };
@@ -155,18 +155,18 @@ describe('asking for a service', () => {
     ['two\nlines', 'invalid_request'],
     ['hidden \u202e turn', 'invalid_params'],
     ['zero\u200bwidth', 'invalid_params'],
-  ])('refuses the reason %j', async ([reason = '', code]) => {
+  ])('is refused with the reason %j', async ([reason = '', code]) => {
     const bot = createFamily(world).agent('bot');
     await expect(createRequestAs(bot.principal, { reason })).rejects.toMatchObject({ code });
   });
 
-  test('accepts a reason with an emoji', async () => {
+  test('is accepted with an emoji in the reason', async () => {
     const bot = createFamily(world).agent('bot');
     const { request } = await createRequestAs(bot.principal, { reason: 'For the team 👩‍💻' });
     expect(request.reason).toBe('For the team 👩‍💻');
   });
 
-  test('refuses an action that the template does not have, and a name that is taken', async () => {
+  test('is refused with an action that the template does not have, and with a name that is taken', async () => {
     const bot = createFamily(world).agent('bot');
     await expect(createRequestAs(bot.principal, { actions: ['get', 'fly'] })).rejects.toMatchObject(
       {
@@ -222,14 +222,14 @@ describe('asking for a service', () => {
     });
   });
 
-  test('takes a template with capital letters for the one whose key has none', async () => {
+  test('ignores capital letters in the key of the template', async () => {
     const bot = createFamily(world).agent('bot');
     const { request } = await createRequestAs(bot.principal, { template: 'GitHub' });
     expect(request).toMatchObject({ template: { key: 'github' }, name: 'github' });
     expect((await createRequestAs(bot.principal)).request.id).toBe(request.id);
   });
 
-  test('allows five open requests per agent, even when more come at once', async () => {
+  test('is allowed for five open requests per agent, even if more arrive at once', async () => {
     const family = createFamily(world);
     const bot = family.agent('bot');
     const all = await Promise.allSettled(
@@ -247,7 +247,7 @@ describe('asking for a service', () => {
     await createRequestAs(bot.principal, { name: 'another' });
   });
 
-  test('allows the agents of a user twenty open requests, and twenty a day', async () => {
+  test('is allowed for twenty open requests of all agents of a user, and for twenty a day', async () => {
     const family = createFamily(world);
     const requestAll = (names: number[]) =>
       Promise.all(
@@ -270,7 +270,7 @@ describe('asking for a service', () => {
     expect((await requestAnother()).isNew).toBe(true);
   });
 
-  test('allows an agent with its subagents half of the twenty a day, also when it takes them back at once', async () => {
+  test('is allowed for ten requests a day of an agent with its subagents, even if they are taken back at once', async () => {
     const family = createFamily(world);
     const bot = family.agent('bot');
     const askAndCancel = async (principal: string, name: string) => {
@@ -305,7 +305,7 @@ describe('asking for a service', () => {
     expect((await createRequestAs(family.person(), { name: 'own' })).isNew).toBe(true);
   });
 
-  test('allows a user twenty requests in addition to those of the agents', async () => {
+  test('is allowed for twenty requests of a user in addition to those of the agents', async () => {
     const family = createFamily(world);
     for (const at of Array.from({ length: 20 }).keys()) {
       await createRequestAs(family.agent(`bot_${at}`).principal, { name: `many_${at}` });
@@ -318,7 +318,7 @@ describe('asking for a service', () => {
     });
   });
 
-  test('returns the open request to a user even when its agents have filled the list of askers', async () => {
+  test('returns the open request to a user even when the list of askers is full', async () => {
     const family = createFamily(world);
     const { request } = await createRequestAs(family.agent('first').principal);
     for (const at of Array.from({ length: 20 }).keys())
@@ -334,7 +334,7 @@ describe('asking for a service', () => {
 });
 
 describe('a request that several agents asked for', () => {
-  test('has one place for an agent with all its subagents, and none for those of the requester', async () => {
+  test('lists an agent with all its subagents once, and not the subagents of the requester', async () => {
     const family = createFamily(world);
     const [bad, good, third] = [family.agent('bad'), family.agent('good'), family.agent('third')];
     const { request } = await createRequestAs(bad.principal);
@@ -350,7 +350,7 @@ describe('a request that several agents asked for', () => {
     expect(askers.map(({ path }) => path[1])).toEqual(['good', 'third']);
   });
 
-  test('passes to the next requester, without the text of the first, when the first requester cancels it', async () => {
+  test('passes to the next asker, without the reason and actions of the first requester, when the first takes it back', async () => {
     const family = createFamily(world);
     const [bad, good, third] = [family.agent('bad'), family.agent('good'), family.agent('third')];
     const { request } = await createRequestAs(bad.principal, { reason: 'mine', actions: ['get'] });
@@ -373,14 +373,14 @@ describe('a request that several agents asked for', () => {
     expect(await cancelAs(third.principal, request.id)).toMatchObject({ status: 'cancelled' });
   });
 
-  test('is cancelled for all of them by their user', async () => {
+  test('is cancelled for all of them when their user cancels it', async () => {
     const family = createFamily(world);
     const { request } = await createRequestAs(family.agent('one').principal);
     await createRequestAs(family.agent('two').principal);
     expect(await cancelAs(family.person(), request.id)).toMatchObject({ status: 'cancelled' });
   });
 
-  test('stays open for an asker when its requester is revoked', async () => {
+  test('passes to another asker when its requester is revoked', async () => {
     const family = createFamily(world);
     const [bot, other] = [family.agent('bot'), family.agent('other')];
     const { request } = await createRequestAs(bot.principal);
@@ -436,7 +436,7 @@ describe('a request', () => {
     });
   });
 
-  test('tells another member only whom it is for', async () => {
+  test('shows another member of the org only whom it is for', async () => {
     const bot = createFamily(world).agent('bot');
     const other = createFamily(world).person();
     const { request } = await createRequestAs(bot.principal, { reason: 'CONFIDENTIAL' });
@@ -501,7 +501,7 @@ describe('declining a request', () => {
     ]);
   });
 
-  test('applies to all agents of the user for a day, under any name, and to no other user', async () => {
+  test('applies for a day to all agents of the user, under any name, and to no other user', async () => {
     const family = createFamily(world);
     const bot = family.agent('bot');
     const { request } = await createRequestAs(bot.principal);
@@ -578,7 +578,7 @@ describe('taking a request back', () => {
   });
 });
 
-test('of ten declines and ten cancellations at once exactly one closes the request', async () => {
+test('exactly one of ten declines and ten cancellations at once closes the request', async () => {
   const family = createFamily(world);
   const bot = family.agent('bot');
   const { request } = await createRequestAs(bot.principal);
@@ -645,7 +645,7 @@ describe('answering a request with a service', () => {
     });
   });
 
-  test('closes it as ready only for a service of the user it was made for', async () => {
+  test('closes it as ready only for a service of the user whom it asked', async () => {
     const family = createFamily(world);
     const bot = family.agent('bot');
     const { request } = await createRequestAs(bot.principal);
@@ -668,7 +668,7 @@ describe('answering a request with a service', () => {
     ]);
   });
 
-  test('and declining it at the same time leaves it with exactly one answer', async () => {
+  test('leaves exactly one answer when the request is declined at the same time', async () => {
     const family = createFamily(world);
     const { request } = await createRequestAs(family.agent('bot').principal);
     const declines = Array.from({ length: 5 }, () =>
@@ -687,7 +687,7 @@ describe('answering a request with a service', () => {
     expect(await listEvents('request.closed', request.id)).toHaveLength(1);
   });
 
-  test('is noticed by the event of the service when the registry’s direct message was lost', async () => {
+  test('is noticed through the event of the service when the registry’s direct message was lost', async () => {
     const family = createFamily(world);
     const { request } = await createRequestAs(family.agent('bot').principal);
     const serviceId = uuidv7();
@@ -717,7 +717,7 @@ describe('answering a request with a service', () => {
   });
 });
 
-describe('a requester that was revoked', () => {
+describe('a revoked requester', () => {
   test('has its own open requests and those of its descendants cancelled', async () => {
     const family = createFamily(world);
     const bot = family.agent('bot');

@@ -15,14 +15,15 @@ import type { PersonRequest } from './person-request-row.sql.ts';
 import { createRaisedEvent } from './request-event.ts';
 import { countRequests, findRecentDecline } from './request-limits.sql.ts';
 
-/** What is asked for; who asks follows from the principal. */
+/** The fields of the new request. The requester's fields are taken from the principal. */
 export type WantedRequest = Omit<NewPersonRequest, 'orgId' | 'requester' | 'userId' | 'chainIds'>;
 
 const askersMax = 20;
 
 /**
- * Makes a request of any kind, within the limits, and announces it. When the same is asked for
- * already, the caller joins that request instead (docs/reference/requests.md#request-limits).
+ * Creates a request of any kind, within the limits, and announces it. If there is an open request
+ * for the same already, the caller joins that one instead
+ * (docs/reference/requests.md#request-limits).
  */
 export async function raiseRequest(
   tx: Transaction,
@@ -65,7 +66,8 @@ async function joinRequest(
     return openRequest;
   }
   if (openRequest.alsoAskedBy.length >= askersMax) {
-    // The user can see the request anyway, because a user sees the requests of its agents.
+    // The user is not added as an asker but can see the request anyway, because a user sees the
+    // requests of its agents.
     if (askingIdentity.kind === 'user') return openRequest;
     throw new AppError('rate_limited', 'Many others wait for the same; wait with them.', {
       details: { request_id: openRequest.id, retry_after: 600 },
@@ -75,8 +77,8 @@ async function joinRequest(
 }
 
 /**
- * Whether the caller's agent or one of its subagents has asked already. They have one place together,
- * or an agent would take the places of others by ever new subagents.
+ * Whether the caller's agent or one of its subagents has asked already. They count as one asker:
+ * otherwise an agent could fill the list with new subagents.
  */
 function hasSubtreeAsked(
   principal: Principal,
@@ -122,7 +124,8 @@ async function requireNoDecline(
 
 async function requireBelowLimits(tx: Transaction, principal: Principal): Promise<void> {
   const { orgId, userId, identityId, kind } = principal;
-  // The agent and its subagents have one share, or an agent would ask by ever new subagents.
+  // The agent and its subagents have one share: otherwise an agent could create new subagents to
+  // make more requests.
   const subtreeId = subtreeIdOf(principal);
   const counts = await countRequests(tx, { orgId, userId, requesterId: identityId, subtreeId });
   const exceededLimit = findExceededLimit(counts, { isUser: kind === 'user' });

@@ -20,7 +20,7 @@ export function createRaisedEvent(by: Actor, request: PersonRequest): NewEvent {
   });
 }
 
-/** Announces an open request again, which has another requester from now on. */
+/** Announces an open request again, after its requester has changed. */
 export function createPassedOnEvent(
   by: Partial<AuditEntry>,
   { from, request }: { from: IdentityReference; request: PersonRequest },
@@ -36,7 +36,10 @@ const verbsByStatus = {
   expired: 'Nobody answered the request for',
 } as const;
 
-/** `by` says in the audit record who closed the request; null when it expired. */
+/**
+ * `by` is the identity that closed the request, for the audit record; null when the request
+ * expired.
+ */
 export function createClosedEvent(
   by: Partial<AuditEntry> | null,
   request: PersonRequest & { readonly status: keyof typeof verbsByStatus },
@@ -57,7 +60,8 @@ function createRequestEvent(
   { by, text }: { by: Partial<AuditEntry> | null; text: string },
 ): NewEvent {
   const askerIds = request.alsoAskedBy.map(({ id }) => id);
-  // Those that asked come before the others, whom one agent can make many of.
+  // The askers come before the other readers, because one agent can add many readers (its
+  // subagents).
   const readerIds = new Set([...request.chainIds, ...askerIds, ...request.audience]);
   const audience = [...readerIds].slice(0, audienceMax);
   return {

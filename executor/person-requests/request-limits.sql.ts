@@ -5,8 +5,8 @@ import { requestColumns, toRequest } from './person-request-row.sql.ts';
 import type { PersonRequest, Row } from './person-request-row.sql.ts';
 
 /**
- * The newest request of the last 24 hours whose decline also covers this one, and the seconds until
- * the decline ends.
+ * The newest request that was declined in the last 24 hours and whose decline also covers this one,
+ * and the seconds until the decline ends.
  */
 export async function findRecentDecline(
   sql: Sql,
@@ -31,23 +31,23 @@ export interface RequestCounts {
   /** Open requests of this requester, and the seconds until the first of them expires. */
   readonly ofRequester: number;
   readonly requesterSeconds: number;
-  /** Open requests of all agents of the user; of the user alone when the user asks. */
+  /** Open requests of all agents of the user; if the user asks, of the user alone. */
   readonly ofUser: number;
   readonly userSeconds: number;
   /**
-   * Requests of the last 24 hours, open or closed, and the seconds until the first of them is
-   * older.
+   * Requests of the last 24 hours, open or closed, and the seconds until the oldest of them leaves
+   * the count.
    */
   readonly ofDay: number;
   readonly daySeconds: number;
-  /** The same for the agent in the requester's chain, with all its subagents. */
+  /** The same numbers for the agent in the requester's chain, with all its subagents. */
   readonly ofSubtreeDay: number;
   readonly subtreeDaySeconds: number;
 }
 
 /**
- * Counts the requests of a requester, of all kinds, and of the agents below its user. A user's own
- * requests count apart, so that agents cannot use up the room of their user.
+ * Counts the requests of all kinds of a requester and of all agents of its user. A user's own
+ * requests count separately, so that agents cannot use up the limit of their user.
  */
 export async function countRequests(
   sql: Sql,

@@ -40,7 +40,7 @@ const listEvents = async (type: 'request.raised' | 'request.closed', id: string)
   (await world.outbox(type)).filter(({ data }) => data['request_id'] === id);
 
 describe('a request for a secret', () => {
-  test('is in the record of requests, with the requester’s words, and is announced as one', async () => {
+  test('is listed with the requester’s reason, and is announced without its token', async () => {
     const family = createFamily(world);
     const bot = family.agent();
     const asked = await askForSecret(bot.principal, {
@@ -73,7 +73,7 @@ describe('a request for a secret', () => {
     expect(JSON.stringify(await world.outbox('request.raised'))).not.toContain(asked.token);
   });
 
-  test('that is open already is answered to the next agent, whose link has the id', async () => {
+  test('is returned to the next agent that asks while it is open, with a link that contains the id', async () => {
     const family = createFamily(world);
     const first = await askForSecret(family.agent('first').principal);
     const second = family.agent('second');
@@ -90,7 +90,7 @@ describe('a request for a secret', () => {
     });
   });
 
-  test('is ready once its value was entered, by the token or by the id', async () => {
+  test('is ready when the value was entered, through the link’s token or through the request’s id', async () => {
     const family = createFamily(world);
     const bot = family.agent();
     const asked = [
@@ -113,7 +113,7 @@ describe('a request for a secret', () => {
     }
   });
 
-  test('is ready once its owner stores a secret of that name; a secret of another owner changes nothing', async () => {
+  test('is ready when its owner stores a secret with that name, but not when another owner does', async () => {
     const family = createFamily(world);
     const asked = await askForSecret(family.agent().principal);
     const ofOrg = await askForSecret(family.agent().principal, { name: 'shared', tier: 'org' });
@@ -158,7 +158,7 @@ describe('a request for a secret', () => {
 });
 
 describe('a request for a secret that was declined or taken back', () => {
-  test('has no link any more, and binds the agents of the user for a day', async () => {
+  test('has no valid link after a decline, which applies to the agents of the user for a day', async () => {
     const family = createFamily(world);
     const bot = family.agent();
     const asked = await askForSecret(bot.principal);
@@ -179,7 +179,7 @@ describe('a request for a secret that was declined or taken back', () => {
     await askForSecret(createFamily(world).agent().principal);
   });
 
-  test('has no link any more when its requester takes it back, and may be asked for again', async () => {
+  test('has no valid link after its requester took it back, and the secret may be requested again', async () => {
     const family = createFamily(world);
     const bot = family.agent();
     const asked = await askForSecret(bot.principal);
@@ -193,7 +193,7 @@ describe('a request for a secret that was declined or taken back', () => {
     await provideAs(family.person(), again.token);
   });
 
-  test('keeps its link, in the name of the next asker, when others have asked for it too', async () => {
+  test('keeps its link, for the next asker, when others have asked for the same secret', async () => {
     const family = createFamily(world);
     const [bot, other] = [family.agent(), family.agent('other')];
     const asked = await askForSecret(bot.principal);
@@ -212,7 +212,7 @@ describe('a request for a secret that was declined or taken back', () => {
     expect(await readRequest(other.principal, asked.id)).toMatchObject({ status: 'ready' });
   });
 
-  test('is answered by no service', async () => {
+  test('cannot be answered with a service', async () => {
     const family = createFamily(world);
     const { id } = await askForSecret(family.agent().principal);
     const answer = { principal: family.person(), id, template: 'github', tier: 'user' } as const;
@@ -222,7 +222,7 @@ describe('a request for a secret that was declined or taken back', () => {
     });
   });
 
-  test('is cancelled with its link when the requester is revoked', async () => {
+  test('is cancelled, and its link ends, when the requester is revoked', async () => {
     const family = createFamily(world);
     const bot = family.agent();
     const asked = await askForSecret(bot.principal);
@@ -248,7 +248,7 @@ describe('a request for a secret that was declined or taken back', () => {
   });
 });
 
-test('only the user it is for answers a request for a secret, with the id as with the token', async () => {
+test('only the user whom a request for a secret asks can answer it, by token or by id', async () => {
   const family = createFamily(world);
   const bot = family.agent();
   const asked = await askForSecret(bot.principal);

@@ -3,8 +3,8 @@ import { requestColumns, toRequest } from './person-request-row.sql.ts';
 import type { PersonRequest, Row } from './person-request-row.sql.ts';
 
 /**
- * Ends the link of a secret request that was declined or cancelled, for executors of every release:
- * they all refuse a link whose time is over.
+ * Ends the link of a secret request that was declined or cancelled. Executors of every release
+ * refuse a link that has expired.
  */
 export async function endSecretLink(
   sql: Sql,
@@ -20,7 +20,10 @@ export async function endSecretLink(
   `;
 }
 
-/** The open requests for a secret of this name; `ownerId` is null for those of the org. */
+/**
+ * The open requests for a secret with this name and owner; `ownerId` is null for requests for a
+ * secret of the org.
+ */
 export async function listOpenSecretRequests(
   sql: Sql,
   { orgId, ownerId, name }: { orgId: string; ownerId: string | null; name: string },
@@ -42,8 +45,8 @@ export async function listOpenSecretRequests(
 }
 
 /**
- * Across orgs, open requests whose secret was entered at an executor of an earlier release, which
- * closes only its own record of them.
+ * Lists, across orgs, open requests whose secret was entered at an executor of an earlier release.
+ * Such an executor closes only its own record of the request, not the person request.
  */
 export async function listAnsweredSecretRequests(
   sql: Sql,

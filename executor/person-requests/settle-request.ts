@@ -15,14 +15,15 @@ interface RequestSettlement extends Omit<Closing, 'orgId' | 'id' | 'decidedBy'> 
   readonly request: Pick<PersonRequest, 'orgId' | 'id'>;
 }
 
-/** Who closes a request, also in the form of the fields of the audit record. */
+/** The identity that closes a request, and the same identity as fields of the audit record. */
 export interface Closer {
   readonly decidedBy: IdentityReference | null;
   readonly audit: Partial<AuditEntry>;
 }
 
 /**
- * Closes an open request and announces it; undefined when it was closed before, or is too old.
+ * Closes an open request and announces that. Undefined when the request was closed or had expired
+ * before.
  */
 export async function settleInTransaction(
   tx: Transaction,
@@ -50,7 +51,10 @@ export function closerOf(by: Actor): Closer {
   return { decidedBy: identityOf(by.principal), audit: actorOf(by) };
 }
 
-/** Like `settleAlone`, but throws when the request is closed already, and says how it was closed. */
+/**
+ * Like `settleAlone`, but throws when the request is closed already. The error contains how it was
+ * closed.
+ */
 export async function settleRequest(
   db: Database,
   by: Actor,
@@ -61,7 +65,7 @@ export async function settleRequest(
   throw await closedMeanwhileError(db, settling.request);
 }
 
-/** Says what became of a request when somebody else was first. */
+/** The error for a request that somebody else has closed in the meantime. */
 export async function closedMeanwhileError(
   db: Database,
   { orgId, id }: Pick<PersonRequest, 'orgId' | 'id'>,

@@ -8,8 +8,8 @@ import type { Closer } from './settle-request.ts';
 
 /**
  * Takes the requester's part of a request back. The request stays open for the next identity that
- * asked for the same, and is cancelled when there is none besides `leavingIds`. Undefined when the
- * request was closed before.
+ * asked for the same. If all of those are in `leavingIds`, the request is cancelled. Undefined when
+ * the request was closed before.
  */
 export async function withdrawRequest(
   db: Database,
@@ -21,7 +21,8 @@ export async function withdrawRequest(
 ): Promise<PersonRequest | undefined> {
   return db.transaction(async (tx) => {
     const request = await lockOpenRequest(tx, { orgId, id });
-    // Somebody else took the requester's part back at the same time, so nothing is left to do.
+    // Somebody else took the requester's part back at the same time, so there is nothing left to
+    // do.
     if (request === undefined || request.requester.id !== requester.id) return request;
     const next = request.alsoAskedBy.find((asker) => !leavingIds.includes(asker.id));
     if (next === undefined)

@@ -11,8 +11,8 @@ interface DisclosureInput {
   readonly prepared: Pick<PreparedCall, 'action' | 'request'>;
   readonly permit: Pick<PermitOrGap, 'userId' | 'identityId'>;
   /**
-   * The time for all filters of the call together. A filter that has not run by then gets the note
-   * that it was not run.
+   * The time for all filters of the call together. The field of a filter that has not run by then
+   * is marked as not run.
    */
   readonly timeoutMs: number;
 }
@@ -39,7 +39,7 @@ export async function discloseFields(
       const jqResults = await jq.runMany({
         filters: undisclosedEntries,
         input: toProjectionJson(request.projection),
-        // Disclosures have an owner of their own in the pool. With the user as owner, they would
+        // Disclosures count as a separate owner in the pool. If the user were the owner, they would
         // wait behind the user's own filters and could miss the deadline.
         owner: `${permit.userId} disclosure`,
         identity: permit.identityId,

@@ -24,7 +24,7 @@ async function preview(call: Call, parts: Partial<Gap> & Parameters<World['gapOf
   if (preview.kind !== 'preview') throw new Error('seen');
   const dryRun = { gapOrPermit: gap, kind: 'gap' as const, call, isAskedAbout: true };
   const secondShow = await world.policy.showRequest(dryRun, testDeadline());
-  // A dry run of the call shows an equal request.
+  // A dry run of the call shows the same request.
   expect(secondShow.request).toEqual(preview.request);
   return { ...preview, gap, approvalId };
 }
@@ -97,7 +97,7 @@ async function storeSecret(name: string) {
   return { value, injection };
 }
 
-describe('the approval card, or the audit record, shows the request that is sent', () => {
+describe('the shown request equals the request that is sent', () => {
   const oddTarget = {
     'X-Amz-Target': 'DynamoDB.DeleteTable',
     'X-Role': 'root',
@@ -170,7 +170,7 @@ describe('the approval card, or the audit record, shows the request that is sent
     expect(request.body).toMatch(/^title=t&amount=1/);
   });
 
-  test('for a service with a connection, with the account that the connection acts on', async () => {
+  test('for a service with a connection, and the card shows the account of the connection', async () => {
     const id = uuidv7();
     await world.sql`
       insert into executor.connection
@@ -328,12 +328,12 @@ describe('the title of the service on an approval card', () => {
     return (await preview(call, { target: { ...target, template } })).serviceTitle?.title;
   };
 
-  test('is that of a template which is built in or published by an admin', async () => {
+  test('is the title of a template that is built in or published by an admin', async () => {
     world.template.current = templateOf(actions);
     expect([await titleOf('global'), await titleOf('org')]).toEqual(['Acme', 'Acme']);
   });
 
-  test('is left out for the template of a member, who could name it like any service', async () => {
+  test('is left out for a member’s template, which could have the title of any service', async () => {
     world.template.current = templateOf(actions);
     expect(await titleOf('user')).toBeUndefined();
   });

@@ -5,13 +5,13 @@ import type { ReadingDeps } from './guarded-fetch.ts';
 
 const timeoutMsMax = 3_000;
 const bytesMax = 65_536;
-/** A request that got this far found a server. */
+/** With one of these errors, a server has answered. */
 const answeredCodes: readonly string[] = ['response_too_large', 'upstream_incomplete'];
 
 /**
- * Asks the addresses of a provider that an admin filled in, without any credential, whether somebody
- * answers there. What is found is a warning and refuses nothing: the provider may be down for a
- * moment, or the person's browser may reach what the gateway's own network does not.
+ * Checks, without any credential, whether servers answer at the addresses that an admin filled in
+ * for a provider. Problems are returned as warnings and refuse nothing: the provider may be down
+ * for a moment, or a person's browser may reach what the gateway cannot.
  */
 export async function listWarnings(
   deps: ReadingDeps,
@@ -42,7 +42,8 @@ async function findProblem(
       totalTimeoutMs: Math.max(1, Math.min(timeoutMsMax, deadline.remainingMs())),
       maxBytes: bytesMax,
     });
-    // Many a token endpoint answers 404 to a GET; a page is there to be opened.
+    // Many token endpoints answer 404 to a GET, so only the authorization page is checked for that
+    // status.
     if (!isPage || (status !== 404 && status !== 410)) return undefined;
     return `${host} answers, and says that it has no such page (${status}), so it may be another address than that of your ${title}. Correct the variables, or go on if you are sure.`;
   } catch (thrown) {

@@ -6,7 +6,7 @@ import type { Deps } from '../deps.ts';
 import { deleteOauthApp as deleteStoredApp } from './oauth-app.sql.ts';
 
 /**
- * Deletes a provider app. Connections made with it stay until their tokens end, and cannot be
+ * Deletes a provider app. Connections made with it stay until their tokens expire, and cannot be
  * refreshed.
  */
 export async function deleteOauthApp(

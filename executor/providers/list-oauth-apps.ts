@@ -4,7 +4,10 @@ import { presentOauthApp } from './present-oauth-app.ts';
 import type { Deps } from '../deps.ts';
 import { listOauthApps as listStoredApps } from './oauth-app.sql.ts';
 
-/** Lists the built-in providers and the org's own providers, whether or not they are set up. */
+/**
+ * Lists the built-in providers and the org's own providers, whether or not an app is set up for
+ * them.
+ */
 export async function listOauthApps(
   { db, apps, readPrincipal }: Pick<Deps, 'db' | 'apps' | 'readPrincipal'>,
   { principal }: { principal: string },

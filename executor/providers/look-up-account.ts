@@ -5,10 +5,10 @@ import { readMemberAt } from './domain/token-answer.ts';
 import type { GrantedTokens } from './domain/token-answer.ts';
 import type { ProviderApp } from './provider-apps.ts';
 
-/** The account that a token gives access to, as the provider names it. */
+/** The account to which a token gives access, with the provider's id and name for it. */
 export interface Account {
   readonly id: string;
-  /** The id under which the account was stored before the provider's row named another. */
+  /** The id that an earlier definition of the provider used for the account. */
   readonly idBefore?: string;
   readonly label: string;
 }

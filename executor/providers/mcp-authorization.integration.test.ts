@@ -72,7 +72,7 @@ const storedRows = async () => {
 const hitsOf = (path: string) => world.upstream.hits.filter(({ url }) => url === path);
 
 describe('the authorization server of an MCP server', () => {
-  test('is found by the challenge, together with the scopes that the challenge names', async () => {
+  test('is found through the challenge, together with the scopes in the challenge', async () => {
     const place = `${upstreamOrigin()}/elsewhere`;
     challenge = `Bearer realm="x", resource_metadata="${place}", scope="issues:read issues:write"`;
     jsonByPath['/elsewhere'] = resourceMetadata({ scopes_supported: ['all'] });
@@ -133,7 +133,7 @@ describe('the authorization server of an MCP server', () => {
     });
   });
 
-  test('gets no registration when the admin supplies a client', async () => {
+  test('gets no client registration when the admin supplies a client', async () => {
     jsonByPath['/.well-known/oauth-authorization-server'] = serverMetadata({
       registration_endpoint: undefined,
     });
@@ -194,7 +194,7 @@ describe('the authorization server of an MCP server', () => {
     expect(await storedRows()).toBeUndefined();
   });
 
-  test('is not searched for at an address that calls may not reach', async () => {
+  test('is not searched for at an address that calls may not use', async () => {
     for (const mcp_server of ['http://10.0.0.1/mcp', 'https://169.254.169.254/mcp']) {
       await expect(putApp({ definition: definitionWith({ mcp_server }) })).rejects.toMatchObject({
         code: 'invalid_params',

@@ -6,12 +6,12 @@ import { parseBoundedJson } from '../answers/domain/shape-body.ts';
 import { askServer } from './guarded-fetch.ts';
 import type { ReadingDeps } from './guarded-fetch.ts';
 
-/** The authorization server of an MCP server, and how to ask it for tokens. */
+/** The authorization server of an MCP server, and the parameters for requesting tokens from it. */
 export interface McpAuthorization {
   readonly issuer: string;
   /** The resource that the tokens are valid for (RFC 8707). */
   readonly resource: string;
-  /** The scopes to request, if the server names any. */
+  /** The scopes to request; empty when the server names none. */
   readonly scopes: readonly string[];
 }
 
@@ -24,9 +24,9 @@ const resourceMetadata = z.object({
 
 /**
  * Finds the authorization server of an MCP server (MCP, Authorization Server Discovery). Reads the
- * metadata that the server's challenge names, or else one of the two well-known URLs (RFC 9728).
- * Without metadata it is the server's own origin, as in revision 2025-03-26. Undefined when the
- * metadata is about another server.
+ * metadata from the URL in the server's challenge, or else from one of the two well-known URLs (RFC
+ * 9728). Without metadata, the authorization server is at the MCP server's own origin, as in
+ * revision 2025-03-26. Undefined when the metadata is about another server.
  */
 export async function findMcpAuthorization(
   readingDeps: ReadingDeps,

@@ -6,8 +6,8 @@ import { actorOf } from '../credentials/actor.ts';
 import type { Actor } from '../credentials/actor.ts';
 
 /**
- * Throws unless the caller is an admin: the whole org uses a provider app, so only admins set it
- * up.
+ * Throws unless the caller is an admin. The whole org uses a provider app, so only admins may set
+ * it up.
  */
 export function requireAdmin(principal: Principal): Principal {
   if (principal.kind === 'user' && principal.role === 'admin') return principal;

@@ -69,7 +69,10 @@ export async function listOauthApps(
   return rows.map(toOauthApp);
 }
 
-/** The org's own providers that do not tell which scopes a token has, as a subquery. */
+/**
+ * A subquery: the keys of the org's own providers whose definition says that they do not tell the
+ * scopes of a token.
+ */
 export function selectOpaqueProviders(sql: Sql, orgId: string) {
   return sql`
     select provider
@@ -85,7 +88,7 @@ export async function listOpaqueProviders(sql: Sql, orgId: string): Promise<Set<
 }
 
 /**
- * Inserts an app, or replaces it and counts up its version. The row stays locked until the
+ * Inserts an app, or replaces it and increments its version. The row stays locked until the
  * transaction ends.
  */
 export async function upsertOauthApp(

@@ -64,7 +64,7 @@ async function connect(name = 'own') {
   return { asking: authorizationUrl, connection };
 }
 
-test('a provider of an org deviates from the standard in the same ways as a built-in one', async () => {
+test('a provider that an org defines can have the same deviations from the standard as a built-in one', async () => {
   await defineProvider(
     {
       scope_separator: ',',
@@ -100,7 +100,7 @@ test('a provider of an org deviates from the standard in the same ways as a buil
   expect(new Set(connection.hosts)).toEqual(new Set(['acme.api.example.com', 'eu.example.com']));
 });
 
-test('a provider of an org can say that it does not tell what its tokens may do', async () => {
+test('a provider that an org defines can have opaque scopes', async () => {
   const describe = () =>
     world.policy.describeConnections(
       { orgId: world.orgId, userId: world.userId, names: ['opaque'] },
@@ -122,7 +122,7 @@ test('a provider of an org can say that it does not tell what its tokens may do'
   await defineProvider({});
 });
 
-test('filled-in addresses are tried without a credential, and what seems wrong is a warning', async () => {
+test('addresses that an admin filled in are tried without a credential, and problems are warnings', async () => {
   const variables = { path: { description: 'The path.' } };
   const define = (path: string, origin = provider.issuer) =>
     defineProvider(

@@ -27,8 +27,8 @@ interface ProviderToDefine {
 
 /**
  * Defines a provider of an org, in the form of the built-in definitions, and its client. Reads the
- * metadata of an issuer or MCP server once, now. So a later owner of its address cannot change what
- * is stored.
+ * metadata of an issuer or MCP server only now, so that a later owner of the address cannot change
+ * the definition.
  */
 export async function defineOwnProvider(
   tools: DefineDeps,
@@ -101,7 +101,7 @@ function rowOf({
   const userinfo = definition.userinfo_url ?? metadata?.userinfo_endpoint;
   const challenges = metadata?.code_challenge_methods_supported ?? [];
   if (server !== undefined && !challenges.includes('S256')) {
-    // MCP, Authorization Code Protection: refuse a provider without PKCE.
+    // A provider without PKCE is refused (MCP, Authorization Code Protection).
     throw unusableError('mcp_server', 'is opened by a provider that does not know PKCE');
   }
   const resource = found?.resource === undefined ? {} : { resource: found.resource };
@@ -134,7 +134,9 @@ function rowOf({
   });
 }
 
-/** Matches values of variables, which become part of a host name or one segment of a path. */
+/**
+ * The pattern for values of variables, which become part of a host name or one segment of a path.
+ */
 const variablePattern = '[A-Za-z0-9][A-Za-z0-9.-]{0,199}';
 
 /**
@@ -167,7 +169,10 @@ function deviationsOf({ variables = {}, ...definition }: OwnProvider) {
 
 const placeholder = /\{[a-z_]+\}/g;
 
-/** The hosts in the form in which they are compared. One with a variable is checked, and kept. */
+/**
+ * Hosts in the form in which they are compared. A host with a variable is checked and stays as it
+ * is.
+ */
 function hostsOf(hosts: readonly string[]): string[] {
   const fixedHosts = hosts.filter((each) => !each.includes('{'));
   const variableHosts = hosts.filter((each) => each.includes('{'));
@@ -205,7 +210,7 @@ function checkAddresses({ isPlainHttpAllowed }: DefineDeps, provider: OauthProvi
 }
 
 /**
- * Reads the server's RFC 8414 or OpenID Connect Discovery metadata. The metadata must name the
+ * Reads the server's RFC 8414 or OpenID Connect Discovery metadata. The metadata must contain the
  * requested issuer.
  */
 async function discoverServer(
@@ -243,7 +248,7 @@ async function discoverServer(
   );
 }
 
-/** The issuer that the metadata names, where it differs from the wanted one in its path alone. */
+/** The issuer in the metadata, if only its path differs from the requested issuer. */
 function issuerNamedIn(error: unknown, wanted: URL): string | undefined {
   const { code, cause } = error as { code?: unknown; cause?: { body?: { issuer?: unknown } } };
   if (code !== 'OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED') return undefined;

@@ -23,17 +23,17 @@ export interface ProviderApp {
   readonly stored: StoredOauthApp | null;
   /**
    * The client secret; null for a public client. Throws `conflict` when the stored secret cannot be
-   * opened.
+   * decrypted.
    */
   revealSecret(): Promise<string | null>;
 }
 
 export interface ProviderApps {
-  /** Undefined when no app is set up for the provider, or when its set-up is incomplete. */
+  /** Undefined when no app is set up for the provider, or when its configuration is incomplete. */
   find(at: {
     orgId: string;
     provider: string;
-    /** The kind of token that is wanted; null for what the provider gives otherwise. */
+    /** Whose token is requested (the user's or a bot's); null for the provider's default. */
     actsAs?: TokenActor | null;
   }): Promise<ProviderApp | undefined>;
   list(orgId: string): Promise<{ own: StoredOauthApp[]; ofEnvironment: readonly string[] }>;
@@ -107,7 +107,10 @@ export function oauthAppSealContextOf({
   return { orgId, recordId: id, version, purpose: 'oauth_app' };
 }
 
-/** The app of the provider. Throws when none is set up, and suggests a provider that is spelled alike. */
+/**
+ * The app of the provider. Throws when none is set up; the error suggests a provider with a similar
+ * name.
+ */
 export async function findRequiredApp(
   apps: ProviderApps,
   { orgId, provider }: { orgId: string; provider: string },

@@ -17,8 +17,8 @@ import { listOauthApps, setOauthAppSecret, upsertOauthApp } from './oauth-app.sq
 const ownProvidersMax = 100;
 
 /**
- * Sets up a provider app, or replaces it as a whole. The old client secret is not kept: with it, a
- * changed address could receive a secret that was meant for another.
+ * Sets up a provider app, or replaces it as a whole. The old client secret is not kept: otherwise a
+ * changed address would receive a secret that was meant for the old address.
  */
 export async function putOauthApp(
   deps: Deps,
@@ -76,7 +76,7 @@ export async function putOauthApp(
     return { ...app, sealedSecret: sealedSecret };
   });
   const app = presentOauthApp(apps, { provider, stored: storedApp });
-  // Only addresses that the admin filled in can be mistyped; all others are known to work.
+  // Only addresses that an admin filled in can contain typing errors; all others are known to work.
   if (Object.keys(variables).length === 0) return app;
   const filled = fillProvider(provider, { values: readResult.values, clientId });
   const warnings = await listWarnings({ egress: deps.egress, deadline }, filled);

@@ -36,7 +36,7 @@ beforeEach(() => {
 const at = (path: string) => provider.issuer + path;
 let providerCount = 0;
 
-/** Defines a provider from the required fields of a definition and the given fields. */
+/** Defines a provider with the required fields and these additional fields. */
 async function defineProvider(quirks: Record<string, unknown>): Promise<string> {
   const key = `quirky-${(providerCount += 1)}`;
   const row = oauthProvider.parse({
@@ -183,7 +183,7 @@ const answerWithScope = (scope: unknown) => {
   provider.changeAnswer = (response) => Object.assign(response.body as object, { scope });
 };
 
-test('scopes that the provider reports under other names are granted, and are requested under the original names', async () => {
+test('scopes that the provider spells differently are granted, and are requested in the original spelling', async () => {
   const key = await defineProvider({});
   answerWithScope(['https://id.example/auth/Read', 'openid']);
   const connection = await connect(key);
@@ -203,12 +203,12 @@ test('scopes that the provider reports under other names are granted, and are re
     granted_scopes: ['read', 'list', 'openid'],
     reported_scopes: ['reader', 'lister'],
   });
-  // A refresh may narrow what was granted.
+  // A refresh may grant fewer scopes.
   answerWithScope('reader');
   expect((await refreshNow(connection)).granted_scopes).not.toContain('list');
 });
 
-test('a scope that is left out twice is told to admins, and the first time to the person alone', async () => {
+test('a withheld scope is reported to the person at first, and to admins only when it is withheld again', async () => {
   const key = await defineProvider({});
   answerWithScope('read');
   const first = await answerFlow(key, (await beginFlow(key, ['read', 'write'])).callback);
@@ -287,7 +287,7 @@ test.for([
   },
 );
 
-test('an answer without an issuer is refused when its provider always names the issuer', async () => {
+test('an answer without an issuer is refused when its provider always sends the issuer', async () => {
   const key = await defineProvider({ issuer: provider.issuer, issuer_required: true });
   for (const [iss, code] of [
     [null, 'expired'],
@@ -319,7 +319,7 @@ test('a host in the token answer is added to the connection when it belongs to t
   }
 });
 
-test('an account is identified by person and workspace, also when it was stored by workspace alone', async () => {
+test('an account is identified by person and workspace, even if it was stored with the workspace only', async () => {
   const account = { url: 'answer', label: ['workspace_name'] };
   const person = { id: ['workspace_id', 'owner.user.id'], id_before: 'workspace_id' };
   const as = (user: string | null) => {
@@ -352,7 +352,7 @@ test('an account is identified by person and workspace, also when it was stored 
        set definition = jsonb_set(definition, '{account}', ${JSON.stringify({ ...account, method: 'GET', headers: {}, ...person })}::text::jsonb)
      where provider = ${key}
   `;
-  // The earlier connection is recognised, and belongs to this person from now on.
+  // The earlier connection is recognised, and from now on it belongs to this person.
   await repairThroughFlow(key, id);
   expect(await accountOf(id)).toBe('w1/ann');
   await repairThroughFlow(key, id);
@@ -364,7 +364,7 @@ test('an account is identified by person and workspace, also when it was stored 
   expect(await accountOf(id)).toBe('w1/ann');
 });
 
-test('the token of a bot has its own request parameters and answer fields, and is another account than that of a person', async () => {
+test('the token of a bot has its own request parameters and answer fields, and its account is not the person’s', async () => {
   const person = { at: 'authed_user' };
   const key = await defineProvider({
     scope_parameter: 'user_scope',
@@ -413,7 +413,7 @@ test('the token of a bot has its own request parameters and answer fields, and i
     await refreshNow(connection);
     expect(formFieldsOf(lastHitAt('/token'))['refresh_token']).toMatch(/^CANARY-refresh-/);
   }
-  // The name of the bot's connection cannot be had for a person's.
+  // A connection for a person cannot get the name of the bot's connection.
   const request = {
     principal: createBrowser(),
     body: { template: 'chat', name: 'as-bot' },

@@ -42,8 +42,8 @@ interface ConnectedAccount {
 }
 
 /**
- * Refuses another account at a repair, because services act on the account that was connected
- * first.
+ * Refuses a different account when a connection is repaired, because services act for the account
+ * that was connected first.
  */
 export async function checkSameAccount(
   deps: Deps,

@@ -25,8 +25,8 @@ interface Registration {
 const authentication = oauthProvider.shape.client_authentication;
 const printablePattern = /^[\x20-\x7e]+$/;
 /**
- * The response of RFC 7591 §3.2.1. Fields that it requires are optional, because many servers leave
- * them out.
+ * The response of RFC 7591 §3.2.1. Some fields that the RFC requires are optional here, because
+ * many servers leave them out.
  */
 const registrationResponse = z.object({
   client_id: z.string().max(500).regex(printablePattern),

@@ -71,8 +71,8 @@ function removeEchoes(
 }
 
 /**
- * Authenticates the client (RFC 6749 §2.3.1). Encodes only characters that need it, because many
- * providers do not decode what they get.
+ * Authenticates the client (RFC 6749 §2.3.1). Encodes only characters that must be encoded, because
+ * many providers do not decode the values.
  */
 export async function authenticateClient(
   app: ProviderApp,

@@ -3,15 +3,14 @@ import { AppError } from '#errors';
 import { isEarly, isExpired } from '#signing';
 
 /**
- * The fields that a permit and a permission gap have in common: everything that policy found out
- * about a call.
+ * The fields that a permit and a permission gap have in common: what policy has found out about a
+ * call.
  */
 export type PermitOrGap = Pick<Permit, keyof Permit & keyof Gap>;
 
 /**
- * Refuses a permit that has expired, or was issued in the future, with a retryable error. A permit
- * lives five seconds, so an expired one is not suspicious; nothing was sent, and the call may be made
- * again.
+ * Refuses a permit that has expired, or was issued in the future. The error is retryable: a permit
+ * lives only five seconds, so an expired one is not suspicious, and nothing was sent.
  */
 export function requireLivePermit({ issuedAt, expiresAt }: Permit): void {
   if (!isExpired(expiresAt) && !isEarly(issuedAt)) return;

@@ -44,19 +44,19 @@ function prepare(call: ActionCall | HttpCall, permit: Partial<PermitOrGap>) {
 const findAt = (baseUrl: string) =>
   prepare(find, { target: { ...service, kind: 'action', action: 'find', baseUrl } });
 
-test('an action with a server of its own is sent there, or to its path below a given base URL', async () => {
+test('an action with its own server is sent there, or to the path of that server below a given base URL', async () => {
   expect((await findAt(content)).request.url).toBe(`${content}/files`);
   expect((await findAt(`${base}/content`)).request.url).toBe(`${base}/content/files`);
 });
 
-test('an action with a server of its own is never sent to the base URL of the service', async () => {
+test('an action with its own server is never sent to the base URL of the service', async () => {
   await expect(findAt(base)).rejects.toMatchObject({ code: 'unauthenticated' });
   await expect(findAt('https://api.example.com')).rejects.toMatchObject({
     code: 'unauthenticated',
   });
 });
 
-test('a call by method and path is redacted as the operation that is at its URL', async () => {
+test('a call by method and path is redacted like the operation at its URL', async () => {
   const call = (target: string): HttpCall => ({
     kind: 'http',
     service: 'acme',

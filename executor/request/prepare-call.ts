@@ -20,8 +20,8 @@ export interface PreparedCall {
   readonly request: BuiltRequest;
   readonly template: CompiledTemplate | undefined;
   /**
-   * The action that is called. For a call by HTTP method and path, the action with that operation,
-   * if the template has one.
+   * The called action. For a call by HTTP method and path, the action with the same operation, if
+   * the template has one.
    */
   readonly action: CompiledAction | undefined;
   /** Null for a call by full URL. */
@@ -111,10 +111,11 @@ function findOperation(
   { method, url }: BuiltRequest,
   baseUrl: string | null,
 ): CompiledAction | undefined {
-  // All tools of an MCP server have one URL, so no tool can be found from the URL of a request.
+  // All tools of an MCP server have the same URL, so the URL does not show which tool is called.
   if (template === undefined || baseUrl === null || template.runtime === 'mcp') return undefined;
   const { origin, pathname } = parseAddress(url);
-  // The operations of the service, and those that have a server of their own on its host.
+  // The operations at the service's base URL, and those on other servers of single actions that
+  // have the same origin.
   const parts = placesOf(template, baseUrl).flatMap(({ baseUrl: placeUrl, template: part }) => {
     const place = parseBaseUrl(placeUrl);
     const isBelow = place.origin === origin && pathname.startsWith(`${place.prefix}/`);
@@ -124,8 +125,9 @@ function findOperation(
 }
 
 /**
- * Throws for an action with a server of its own that is to go elsewhere. Policy decides where a call
- * goes, and the template, whose digest the permit has, says the same.
+ * Throws if an action with its own server would be sent elsewhere. Policy decides where a call
+ * goes. The template is the one by which policy decided, because the permit contains its digest, so
+ * both must agree.
  */
 function requireOwnServer({ server }: CompiledAction, baseUrl: string): void {
   if (server === undefined || baseUrl === server.url) return;

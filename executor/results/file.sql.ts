@@ -30,7 +30,7 @@ export async function insertFile(sql: Sql, file: NewFile): Promise<{ expiresAt: 
   return { expiresAt: row.expires_at };
 }
 
-/** A file that this identity may download, which are its own files and those of its descendants. */
+/** A file that this identity may download: one of its own files or of its descendants' files. */
 export async function findFile(
   sql: Sql,
   { orgId, id, identityId }: { orgId: string; id: string; identityId: string },
@@ -62,8 +62,8 @@ export async function findFile(
 }
 
 /**
- * Deletes, across orgs, files a day after they expired. Until the deletion a download answers
- * `expired` instead of `not_found`.
+ * Deletes, across orgs, files a day after they expired. Before the deletion a download gets the
+ * error `expired`, afterwards `not_found`.
  */
 export async function eraseOldFiles(sql: Sql, { limit }: { limit: number }): Promise<number> {
   const rows = await sql`

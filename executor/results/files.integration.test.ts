@@ -50,7 +50,7 @@ async function execute(call: Call, { permit, more }: ExecuteParts = {}) {
   return done.result;
 }
 
-/** Downloads the file in the way that the caller would. */
+/** Downloads the file as the caller would. */
 async function download(url: string | undefined): Promise<Buffer> {
   const id = url?.split('/').at(-1) ?? '';
   const file = await world.gateway.getFile({ principal: world.admin, id }, testDeadline());
@@ -87,7 +87,7 @@ describe('a body that is kept as a file', () => {
     },
   );
 
-  test('is decompressed, and gets a safe file name derived from the name that the upstream gives', async () => {
+  test('is decompressed, and gets a safe file name made from the upstream’s file name', async () => {
     const text = randomBytes(750_000).toString('hex');
     world.upstream.answer((_hit, reply) => {
       reply.setHeader('content-type', 'text/csv');
@@ -230,7 +230,7 @@ describe('a download from another host', () => {
     },
   );
 
-  test('is not fetched when its URL repeats the credential, and the redirect is the answer', async () => {
+  test('is not fetched when its URL contains the credential, and the redirect is the answer', async () => {
     const value = canary();
     answerWithRedirect(`${storageHost.baseUrl}/file?key=${encodeURIComponent(value)}`);
     const { call, permit } = await withSecret('query', value);
@@ -264,7 +264,7 @@ describe('a download from another host', () => {
   });
 });
 
-describe('a body that cannot be kept', () => {
+describe('the body of an answer', () => {
   const endings: [string, (reply: ServerResponse) => void][] = [
     ['larger than allowed by its Content-Length', (reply) => reply.end(Buffer.alloc(9 * mebibyte))],
     [
@@ -275,13 +275,13 @@ describe('a body that cannot be kept', () => {
       },
     ],
     [
-      'a compressed body that becomes too large',
+      'compressed and becomes too large',
       (reply) =>
         reply.setHeader('content-encoding', 'gzip').end(gzipSync(Buffer.alloc(50_000_000))),
     ],
   ];
   test.for(endings)(
-    'because it is %s leaves the outcome of the call `called`',
+    'leaves the outcome of the call `called` when the body is %s',
     async ([, answer]) => {
       world.upstream.answer((_hit, reply) => {
         reply.setHeader('content-type', 'application/zip');
@@ -299,7 +299,7 @@ describe('a body that cannot be kept', () => {
     },
   );
 
-  test('because it broke off makes a read fail, but leaves the outcome of a non-read `called`', async () => {
+  test('makes a read fail when the body breaks off, but leaves the outcome of a non-read `called`', async () => {
     world.upstream.answer((_hit, reply) => {
       reply.setHeader('content-length', 2 * mebibyte);
       reply.write(Buffer.alloc(mebibyte), () => reply.destroy());
@@ -317,7 +317,7 @@ describe('a body that cannot be kept', () => {
     expect(await storedFiles()).toBe(files);
   });
 
-  test('because its upstream stalls ends when the call ends', async () => {
+  test('ends with the call when the upstream stalls', async () => {
     world.upstream.answer((_hit, reply) => void reply.write(Buffer.alloc(mebibyte)));
     await expect(
       execute(world.actionCall('get', { id: 1 }), { more: { timeoutMs: 1_500 } }),
@@ -325,7 +325,7 @@ describe('a body that cannot be kept', () => {
   });
 });
 
-describe('a stored file can be downloaded', () => {
+describe('the download of a stored file', () => {
   const storeFile = async () => {
     answerWith('image/png', randomBytes(10));
     const { file } = await execute(world.actionCall('get', { id: 'x' }));
@@ -334,7 +334,7 @@ describe('a stored file can be downloaded', () => {
   const getFileAs = (principal: string, id: string) =>
     world.gateway.getFile({ principal, id }, testDeadline());
 
-  test('by the caller and its ancestors only', async () => {
+  test('is allowed only to the caller and its ancestors', async () => {
     const id = await storeFile();
     const agent = world.chain.at(-1);
     const [user] = world.chain;
@@ -354,7 +354,7 @@ describe('a stored file can be downloaded', () => {
     }
   });
 
-  test('for an hour; after that it is expired, and after a day it is deleted, however many sweeps run', async () => {
+  test('is possible for an hour; then the file is expired, and after a day it is deleted', async () => {
     const id = await storeFile();
     await world.sql`update executor.file set expires_at = now() where id = ${id}`;
     await expect(getFileAs(world.admin, id)).rejects.toMatchObject({ code: 'expired' });

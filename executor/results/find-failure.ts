@@ -23,8 +23,8 @@ interface ShapedContent {
 }
 
 /**
- * What an answer says about the failure of a call, by its status or as its template says; undefined
- * when the call succeeded.
+ * The failure of a call, from the answer's status or by the rules of its template; undefined when
+ * the call succeeded.
  */
 export async function findFailure(
   deps: Pick<Deps, 'jq'>,
@@ -62,12 +62,12 @@ function withCredential(
   };
 }
 
-/** What the status alone says about the failure of a call, where nothing else is known. */
+/** The failure of a call from the status alone, for calls without a template. */
 export function findFailureByStatus(failing: AnsweredCall): CallFailure | undefined {
   return failureByStatus(toShapedAnswer(failing, { headers: {}, body: null }));
 }
 
-/** The code of JSON-RPC for arguments that the server does not take (JSON-RPC 2.0 §5.1). */
+/** The JSON-RPC code for arguments that the server does not accept (JSON-RPC 2.0 §5.1). */
 const invalidParams = -32_602;
 
 /**

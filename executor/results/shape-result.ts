@@ -26,7 +26,7 @@ export interface AnswerToShape {
   readonly durationMs: number;
 }
 
-/** A message of the bus holds 4 MiB, and JSON may need six bytes to write one byte. */
+/** A message of the bus has at most 4 MiB, and one byte may take six bytes in JSON. */
 const replyBytesMax = 3_900_000;
 
 /**
@@ -72,8 +72,9 @@ export async function shapeResult(
 }
 
 /**
- * Stores the body as a file, or says why there is no file. If storing fails, a read fails, because
- * it can be made again. A non-read has already had its effect, so it succeeds without its body.
+ * Stores the body as a file, or returns the reason why there is no file. If storing fails, a read
+ * fails, because it can be made again. A non-read has already had its effect, so it succeeds
+ * without its body.
  */
 async function keepAnswer(
   deps: FileDeps,

@@ -20,15 +20,15 @@ type ShapeDeps = Pick<Deps, 'jq' | 'inlineBytesMax' | 'storedBytesMax' | 'logger
 type ShapedResult = Pick<CallResult, 'body' | 'file' | 'files' | 'body_omitted'> & {
   /** The body as JSON text, for the caller's filter. */
   jsonText?: string | undefined;
-  /** The whole answer, also where `body` has no room for it. */
+  /** The whole answer, even if it is too large for `body`. */
   whole?: JsonValue;
 };
 
 /**
  * Turns an MCP server's answer into the result that the caller gets: the tool's result becomes the
- * body, and a protocol error becomes `{error}`. Bytes become files, and so does a result that is
- * too large for a message. An answer that is not JSON-RPC is shown like the answer of any other
- * API.
+ * body, and a protocol error becomes `{error}`. Images and other bytes become files. A result that
+ * is too large for a message becomes a file too. An answer that is not JSON-RPC is shown like the
+ * answer of any other API.
  */
 export async function shapeToolResult(
   deps: ShapeDeps,
@@ -110,8 +110,8 @@ function keepBytes(
 }
 
 /**
- * Stores the bytes as a file, or says why there is no file. The tool has been called already, so
- * the call succeeds even without its bytes.
+ * Stores the bytes as a file, or returns the reason why there is no file. The tool has been called
+ * already, so the call succeeds even without its bytes.
  */
 async function keepBlock(
   deps: ShapeDeps,

@@ -30,8 +30,8 @@ const findFailure = (
     },
   );
 
-describe('a failure that only the template knows of', () => {
-  test('is found by a plain condition, with the kind that its code means', async () => {
+describe('a failure that only the template can detect', () => {
+  test('is found by a plain condition, with the kind for its code', async () => {
     expect(await findFailure(slackRule, { ok: true })).toBeUndefined();
     expect(await findFailure(slackRule, { ok: false, error: 'no_text' })).toEqual({
       kind: 'failed',
@@ -58,7 +58,7 @@ describe('a failure that only the template knows of', () => {
     expect(answer?.kind).toBe('forbidden');
   });
 
-  test('is found by any other filter with jq', async () => {
+  test('is found with jq when the condition is not a plain one', async () => {
     const rule = { when: 'any(.[]?; .isSuccess == false)' };
     expect(await findFailure(rule, [{ isSuccess: true }])).toBeUndefined();
     expect(await findFailure(rule, [{ isSuccess: false, errors: [{ message: 'No' }] }])).toEqual({
@@ -67,7 +67,7 @@ describe('a failure that only the template knows of', () => {
     });
   });
 
-  test('is not found by a filter that fails, gives nothing or does not end', async () => {
+  test('is not found by a filter that fails, has no output or does not end', async () => {
     for (const when of ['.a.b.c', 'empty', 'error("x")', 'def f: f; f', '.a ==']) {
       expect(await findFailure({ when }, { a: 'text' })).toBeUndefined();
     }

@@ -9,7 +9,7 @@ import type { ShapedAnswer } from '../answers/domain/failure.ts';
 import { holdsPlainCondition, parsePlainCondition, valueAt } from '../jq/domain/plain-condition.ts';
 import type { PlainCondition } from '../jq/domain/plain-condition.ts';
 
-/** Conditions as they were parsed, because every answer of a service is asked the same. */
+/** Caches parsed conditions, because every answer of a service is tested with the same ones. */
 const parsedConditions = new LRUCache<string, { readonly plain: PlainCondition | undefined }>({
   max: 1_000,
 });
@@ -17,7 +17,7 @@ const parsedConditions = new LRUCache<string, { readonly plain: PlainCondition |
 interface TemplateFailureQuery {
   readonly rule: CompiledFailure;
   readonly answer: ShapedAnswer;
-  /** The body as JSON text; undefined when it is not JSON, or not in the answer. */
+  /** The body as JSON text; undefined when the body is not JSON or was left out. */
   readonly jsonText: string | undefined;
   /** The user and the identity for which jq runs. */
   readonly owner: string;
@@ -25,8 +25,8 @@ interface TemplateFailureQuery {
 }
 
 /**
- * What the template says about the failure of an answer with a status below 400. Plain conditions
- * are evaluated here, all others by jq on its own threads. A filter that fails says nothing.
+ * The failure of an answer with a status below 400, by the rules of the template. Plain conditions
+ * are evaluated here, all others by jq on its own threads. A filter that fails finds no failure.
  */
 export async function findFailureByTemplate(
   { jq }: Pick<Deps, 'jq'>,
@@ -52,7 +52,7 @@ export async function findFailureByTemplate(
   return withNothingDone(rule, describeFailure(answer, isRefused ? 'forbidden' : kind));
 }
 
-/** Adds what the template says about failures of this kind: that nothing was done. */
+/** Adds, for kinds of failure where the template says so, that nothing was done. */
 export function withNothingDone(
   rule: CompiledFailure | undefined,
   failure: CallFailure,
@@ -71,7 +71,7 @@ function parseCached(filter: string): { readonly plain: PlainCondition | undefin
   return parsed;
 }
 
-/** Uses jq's notion of truth: everything but false and null is true. */
+/** Uses jq's notion of truth: every value except false and null is true. */
 function isTruthyResult(result: Awaited<ReturnType<Deps['jq']['run']>>): boolean {
   const [output] = result.ok ? result.outputs : [];
   return output !== undefined && output !== 'false' && output !== 'null';

@@ -5,8 +5,8 @@ import { closerOf, settleInTransaction } from '../person-requests/settle-request
 import { consumeSecretRequest } from './secret-request.sql.ts';
 
 /**
- * Closes as ready what was asked for under the name of a secret that its owner stores directly. It
- * locks the requests before the secret, as entering the value on the page does.
+ * Closes, as ready, the open requests for a secret that its owner stores directly. Locks the
+ * requests before the secret, as the page does on which a person enters the value.
  */
 export async function answerOpenRequests(
   tx: Transaction,

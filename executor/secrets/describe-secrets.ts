@@ -16,7 +16,7 @@ interface SecretDescription {
 }
 
 /**
- * Says which of the named secrets exist for a user, and their hosts. A bare name means the user's
+ * Returns which of these names are secrets of a user, and their hosts. A bare name means the user's
  * own secret if there is one, and otherwise the org's.
  */
 export async function describeSecrets(

@@ -24,8 +24,9 @@ interface WantedSecret {
 }
 
 /**
- * Finds the secret that the template needs: the one that it calls by this name, or else its only
- * one. Throws `invalid_params` when the template has no secret, or several of which none has the name.
+ * Finds the secret that the template needs: the one that the template calls by this name, or else
+ * its only secret. Throws `invalid_params` when the template has no secret, or has several and none
+ * has this name.
  */
 export async function findWantedSecret(
   { registry }: Pick<Deps['owners'], 'registry'>,
@@ -37,7 +38,8 @@ export async function findWantedSecret(
     deadline,
   );
   const { key } = found;
-  // A member's own template uses no secret of the org, and must not say what an admin reads.
+  // A member's own template uses no secret of the org. It also must not provide text that an admin
+  // would read.
   if (tier === 'org' && found.tier === 'user') {
     throw invalidFieldError(
       'template',

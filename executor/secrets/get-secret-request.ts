@@ -5,8 +5,8 @@ import { getOpenSecretRequest } from './get-open-secret-request.ts';
 import { presentSecretRequest } from './present-secret-request.ts';
 
 /**
- * Returns the secret request that a person reads before entering the secret. Throws under the same
- * conditions as entering the secret would.
+ * Returns the secret request that a person reads before entering the secret. Throws for the same
+ * callers as entering the secret does.
  */
 export async function getSecretRequest(
   { db, readPrincipal }: Pick<Deps, 'db' | 'readPrincipal'>,

@@ -3,8 +3,8 @@ import type { RefusedSecret } from './refused-secret.ts';
 import type { SecretRequestRow } from './secret-request.sql.ts';
 
 /**
- * `replaced` is the refused secret of this name. Its hosts stand for those that the requester
- * suggests, because a new value goes nowhere else.
+ * `replaced` is the refused secret of this name. Its hosts are shown instead of the hosts that the
+ * requester suggests, because the new value may be sent only to the hosts of the old one.
  */
 export function presentSecretRequest(
   request: SecretRequestRow,

@@ -34,8 +34,8 @@ interface ProvideSecretFields {
 }
 
 /**
- * Closes the request as ready. A link that an executor of an earlier release made has no such
- * record.
+ * Closes the request as ready. A link that was created by an executor of an earlier release has no
+ * such request.
  */
 async function finishOpenRequest(
   tx: Transaction,
@@ -61,7 +61,7 @@ export async function provideSecret(
     checkSecretValue(value, { asIs: body.as_is });
     const allowedHosts = parseHosts(body.allowed_hosts);
     requireHostsForOrg(request.tier, allowedHosts);
-    // Whoever declines locks these two rows in the same order.
+    // Declining a request locks these two rows in the same order, so there is no deadlock.
     await finishOpenRequest(tx, { principal, context }, request);
     const isLinkConsumed = await consumeSecretRequest(tx, {
       orgId,

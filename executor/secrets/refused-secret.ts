@@ -10,7 +10,7 @@ export type RefusedSecret = StoredSecret & { readonly refusedAt: Date };
 
 /**
  * The stored secret that the entered value will replace, because a provider refused it; undefined
- * when nothing is stored under the name. Throws `conflict` when what is stored was not refused.
+ * when there is no secret with this name. Throws `conflict` when the stored secret was not refused.
  */
 export async function findRefusedSecret(
   sql: Sql,
@@ -24,15 +24,15 @@ export async function findRefusedSecret(
 }
 
 /**
- * Counts up the version of the secret for its new value. It may go to fewer hosts than before, and to
- * no other ones: who is asked for a value should not widen by the way where it goes.
+ * Increments the version of the secret for its new value. The hosts can only become fewer: entering
+ * a new value must not give the secret more hosts unnoticed.
  */
 export async function replaceRefusedSecret(
   tx: Transaction,
   secret: NewSecret & { allowedHosts: string[] },
 ): Promise<StoredSecret | undefined> {
   const { orgId, allowedHosts } = secret;
-  // The row is locked from here on, so its hosts cannot change meanwhile.
+  // The row is locked from here on, so its hosts cannot change in the meantime.
   const stored = await upsertSecret(tx, { ...secret, allowedHosts: null });
   const added = allowedHosts.filter((host) => !stored.allowedHosts.includes(host));
   if (added.length > 0) {

@@ -28,8 +28,9 @@ interface RequestSecretFields {
 }
 
 /**
- * Asks a person for a new secret, which will belong to the caller's user or to the org, or for a new
- * value of one that a provider refused. The caller gets a link for that person, and never the secret.
+ * Asks a person for a new secret, or for a new value of a secret that a provider refused. The
+ * secret will belong to the caller's user or to the org. The caller gets a link for that person,
+ * and never the secret.
  */
 export async function requestSecret(
   {
@@ -99,7 +100,10 @@ export async function requestSecret(
   });
 }
 
-/** The request that is open already. Its token is not known any more; its id leads to it as well. */
+/**
+ * The request that is open already. Its token is unknown by now, so the link contains the id
+ * instead.
+ */
 function presentOpenRequest(
   request: PersonRequest,
   replaced: RefusedSecret | undefined,

@@ -28,7 +28,8 @@ export async function restoreSecretVersion(
   const { orgId, userId } = principal;
   const storedSecret = await db.transaction(async (tx) => {
     await getWritableSecret(tx, principal, id);
-    // Locks the secret, so that a concurrent write makes its version before this one or after it.
+    // Locks the secret, so that a concurrent write creates its version either before or after this
+    // one.
     const secret = await countUpVersion(tx, { orgId, id });
     if (secret === undefined) throw noSuchSecretError();
     if (version === secret.currentVersion - 1) {

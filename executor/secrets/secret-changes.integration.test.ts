@@ -25,7 +25,7 @@ describe('changing a secret', () => {
     principal = world.admin,
   ) => world.gateway.updateSecret({ principal, id, body, context }, testDeadline());
 
-  test('sets its hosts or its description, and the change is in the audit log', async () => {
+  test('can set its hosts or its description, and is in the audit log', async () => {
     const { id } = await storeSecret({
       name: 'moved',
       description: 'old',
@@ -58,14 +58,14 @@ describe('changing a secret', () => {
       );
   });
 
-  test('of an org is refused when it would have no hosts', async () => {
+  test('is refused when a secret of the org would have no hosts', async () => {
     const { id } = await storeSecret({ name: 'fixed', tier: 'org', allowed_hosts: ['a.example'] });
     await expect(changeSecret(id, { allowed_hosts: [] })).rejects.toMatchObject({
       code: 'host_not_allowed',
     });
   });
 
-  test('to other hosts affects the next call', async () => {
+  test('affects the next call when it sets other hosts', async () => {
     const { host } = world.upstream;
     const { id } = await storeSecret({ name: 'closing', allowed_hosts: [host] });
     const call = world.actionCall('get', { id: '1' });
@@ -84,7 +84,7 @@ describe('changing a secret', () => {
     expect(await findCallOutcome()).toBe('host_not_allowed');
   });
 
-  test('to a new value affects the next call', async () => {
+  test('affects the next call when it sets a new value', async () => {
     const { host } = world.upstream;
     const call = world.actionCall('get', { id: '1' });
     for (let round = 0; round < 10; round += 1) {
@@ -97,7 +97,7 @@ describe('changing a secret', () => {
     }
   });
 
-  /** Each row is a way of letting a secret go to another host. */
+  /** Each row is a caller who tries every way to let a secret go to another host. */
   test.for<[who: string, principal: () => string, own: string, org: string]>([
     ['the member who owns the user’s secret', () => createMember(), 'allowed', 'forbidden'],
     [
@@ -126,7 +126,7 @@ describe('changing a secret', () => {
       'not_found',
     ],
   ])(
-    'of a user is $2, and of the org is $3, when made by %s',
+    'is $2 for the user’s secret and $3 for the org’s secret, when made by %s',
     async ([, principal, ownSecret, org]) => {
       const name = `path-${uuidv7()}`;
       const orgSecret = await storeSecret({ name, allowed_hosts: ['a.example'] });
@@ -178,7 +178,7 @@ describe('changing a secret', () => {
   );
 });
 
-describe('the versions of a secret:', () => {
+describe('the versions of a secret', () => {
   const restoreVersion = (id: string, version: number, principal = world.admin) =>
     world.gateway.restoreSecretVersion({ principal, id, version, context }, testDeadline());
   const versionsOf = async (id: string) =>
@@ -189,7 +189,7 @@ describe('the versions of a secret:', () => {
       )
     ).items.map(({ version }) => version);
 
-  test('an earlier value can be restored as the next version, and is then sent', async () => {
+  test('include, after a restore, the earlier value as the next version, which is then sent', async () => {
     const { host } = world.upstream;
     const [first, second] = [canary(), canary()];
     const { id } = await storeSecret({ name: 'restored', value: first, allowed_hosts: [host] });
@@ -211,7 +211,7 @@ describe('the versions of a secret:', () => {
     expect(sealed[0]?.sealed.equals(sealed[1]?.sealed ?? Buffer.alloc(0))).toBe(false);
   });
 
-  test('the current version, an unknown version, and a version of another secret cannot be restored', async () => {
+  test('cannot be restored if they are current, unknown or of another secret', async () => {
     const { id } = await storeSecret({ name: 'unchanged' });
     await expect(restoreVersion(id, 1)).rejects.toMatchObject({ code: 'conflict' });
     await expect(restoreVersion(id, 2)).rejects.toMatchObject({ code: 'not_found' });
@@ -219,7 +219,7 @@ describe('the versions of a secret:', () => {
     expect(await versionsOf(id)).toEqual([1]);
   });
 
-  test('only the latest fifty versions are kept', async () => {
+  test('are limited to the latest fifty', async () => {
     const { id } = await storeSecret({ name: 'long-lived' });
     await Promise.all(Array.from({ length: 51 }, () => storeSecret({ name: 'long-lived' })));
 
@@ -230,7 +230,7 @@ describe('the versions of a secret:', () => {
     expect(await restoreVersion(id, 3)).toMatchObject({ version: 53 });
   });
 
-  test('each concurrent restore or write makes one version', async () => {
+  test('are one more for each concurrent restore or write', async () => {
     const { id } = await storeSecret({ name: 'contended' });
     await storeSecret({ name: 'contended' });
     await Promise.all(
@@ -251,7 +251,7 @@ describe('the services that use a secret', () => {
     references,
   });
 
-  test('are listed with the secret, including those that name an org’s secret without org/', async () => {
+  test('are listed with the secret, even those that refer to an org’s secret without org/', async () => {
     const bobId = uuidv7();
     const bob = world.principalOf({ role: 'member', userId: bobId, identityId: bobId });
     await world.gateway.createSecret(

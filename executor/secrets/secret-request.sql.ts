@@ -77,8 +77,9 @@ export async function insertSecretRequest(
 }
 
 /**
- * Finds a secret request by the token of its link, or by the id that its page has (`/requests/{id}`).
- * Who may answer it depends on the signed-in person alone.
+ * Finds a secret request by the token of its link, or by its id, which the URL of its page contains
+ * (`/requests/{id}`). The id alone gives no right: who may answer depends only on the signed-in
+ * person.
  */
 export async function findSecretRequest(
   sql: Sql,
@@ -94,7 +95,7 @@ export async function findSecretRequest(
 }
 
 /**
- * Marks a link as used. False when the link was used or expired meanwhile. Of several concurrent
+ * Marks a link as used. False when the link was used before or has expired. Of several concurrent
  * attempts exactly one succeeds.
  */
 export async function consumeSecretRequest(

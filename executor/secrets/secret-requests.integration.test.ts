@@ -53,7 +53,7 @@ describe('a new value of a refused secret', () => {
     return id;
   };
 
-  test('is asked for under its name, for its hosts, and ends the refusal', async () => {
+  test('is requested under the secret’s name, for its hosts, and ends the refusal', async () => {
     const id = await storeRefused('refused_key');
     const request = await createSecretRequest({
       name: 'refused_key',
@@ -88,7 +88,7 @@ describe('a new value of a refused secret', () => {
     });
   });
 
-  test('is not taken any more once a call with the stored value has succeeded', async () => {
+  test('is not accepted any more after a call with the stored value has succeeded', async () => {
     const id = await storeRefused('accepted_key');
     const { token } = await createSecretRequest({ name: 'accepted_key' });
     await world.sql`update executor.secret set refused_at = null, refused_version = null where id = ${id}`;
@@ -97,7 +97,7 @@ describe('a new value of a refused secret', () => {
 });
 
 describe('requesting a secret', () => {
-  test('makes a link that names the requester, the reason and the hosts', async () => {
+  test('creates a link that shows the requester, the reason and the hosts', async () => {
     const request = await createSecretRequest({
       name: 'stripe_key',
       reason: 'To read invoices',
@@ -141,7 +141,7 @@ describe('requesting a secret', () => {
     expect(JSON.stringify(world.announced)).not.toContain(token);
   });
 
-  test('for a template names the parts of its secret and its hosts', async () => {
+  test('shows the parts of the secret and its hosts when the request is for a template', async () => {
     const { current } = world.template;
     const parts = [
       { name: 'client_id', label: 'Client ID', secret: false, optional: false },
@@ -295,9 +295,9 @@ describe('entering the value of a requested secret', () => {
     await expect(showSecretRequest(token)).rejects.toMatchObject({ code: 'expired' });
   });
 
-  test('never replaces a secret: with two links for one name, the second entry is a conflict', async () => {
+  test('never replaces a secret: of two links for one name, the second gets a conflict', async () => {
     const one = await createSecretRequest({ name: 'twice' });
-    // An executor of an earlier release makes links without a record that is shared.
+    // An executor of an earlier release creates links without a common record for the same name.
     await world.sql`delete from executor.person_request where id = ${one.id}`;
     const two = await createSecretRequest({ name: 'twice' });
     const storedSecret = await provideValue(one.token);

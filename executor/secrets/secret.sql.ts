@@ -12,7 +12,10 @@ export interface StoredSecret {
   readonly createdAt: Date;
   readonly updatedAt: Date;
   readonly createdBy: string;
-  /** When a provider refused the current version; null when none did since a call succeeded. */
+  /**
+   * When a provider refused the current version; null when no provider did since the last
+   * successful call.
+   */
   readonly refusedAt: Date | null;
 }
 
@@ -52,13 +55,13 @@ export interface NewSecret {
   readonly name: string;
   readonly ownerId: string | null;
   readonly description: string | null;
-  /** Null keeps the hosts of the earlier version. With null, a new secret has no hosts. */
+  /** Null keeps the hosts of the existing secret. A new secret then has no hosts. */
   readonly allowedHosts: string[] | null;
   readonly createdBy: string;
 }
 
 /**
- * Inserts a secret, or counts up the version of the existing secret with this name. The row stays
+ * Inserts a secret, or increments the version of the existing secret with this name. The row stays
  * locked until the transaction ends, so concurrent writers get different versions.
  */
 export async function upsertSecret(sql: Sql, secret: NewSecret): Promise<StoredSecret> {
@@ -100,7 +103,7 @@ export async function insertSecret(
   return row && toSecret(row);
 }
 
-/** The owners, among the given users, of secrets with these names. */
+/** Which of these users own secrets with these names. */
 export async function listOwnersOfNames(
   sql: Sql,
   {
@@ -162,7 +165,7 @@ export async function updateSecret(
   return row && toSecret(row);
 }
 
-/** Counts up the version of a secret, and keeps the row locked until the transaction ends. */
+/** Increments the version of a secret, and keeps the row locked until the transaction ends. */
 export async function countUpVersion(
   sql: Sql,
   { orgId, id }: { orgId: string; id: string },

@@ -122,7 +122,7 @@ describe('storing a secret', () => {
     expect(JSON.stringify(failed) + String(failed)).not.toContain('CANARY');
   });
 
-  test('that looks pasted is stored only as it is', async () => {
+  test('that looks pasted wrongly is stored only with as_is', async () => {
     const pasted = { name: 'pasted_blank', value: `Bearer ${canary()}` };
     await expect(storeSecret(pasted)).rejects.toMatchObject({
       code: 'invalid_params',
@@ -227,7 +227,7 @@ describe('reading and deleting secrets', () => {
   });
 });
 
-describe('when other components ask about secrets,', () => {
+describe('in the answers to other components about secrets', () => {
   test('a name without org/ means the user’s own secret if there is one, and otherwise the org’s', async () => {
     await storeSecret({ name: 'both', tier: 'org', allowed_hosts: ['org.example'] });
     const attemptAs = (names: string[], userId = world.userId) =>
@@ -248,7 +248,7 @@ describe('when other components ask about secrets,', () => {
     expect((await world.policy.describeSecrets(otherOrg, testDeadline())).secrets).toEqual([]);
   });
 
-  test('hosts are added to a secret only for a principal who may write that secret', async () => {
+  test('hosts are added to a secret only for a principal that may write that secret', async () => {
     const { id } = await storeSecret({
       name: 'connected',
       tier: 'org',
@@ -289,7 +289,7 @@ describe('connecting a service', () => {
       testDeadline(),
     );
 
-  test('adds to a secret no host that policy does not know for the service, whatever the registry says', async () => {
+  test('adds no host to a secret that policy does not know for the service, whatever the registry says', async () => {
     const { id } = await storeSecret({
       name: 'guarded',
       tier: 'org',
@@ -326,7 +326,7 @@ describe('the vault', () => {
     expect(rotated).toBeDefined();
   });
 
-  test('stores no value in plaintext: none is in any table or event', async () => {
+  test('stores no value in plaintext in any table or event', async () => {
     const tables = await world.sql<{ name: string }[]>`
       select table_name as name from information_schema.tables where table_schema = 'executor'
     `;

@@ -21,7 +21,7 @@ export interface Owners {
   readonly policy: Client<typeof policy>;
   readonly approvals: Client<typeof approvals>;
   readonly notifier: Client<typeof notifier>;
-  /** Checks that the executor made the approval cards that approvals returns. */
+  /** Checks that the approval cards in approvals' answers were made by the executor. */
   readonly cards: Macs;
   readonly executor: Pick<
     Handlers<typeof executor>,
@@ -33,8 +33,8 @@ type ParamsOf<Name extends PlatformActionName> = z.output<(typeof platformAction
 interface OwnerRequest<Name extends PlatformActionName> {
   readonly params: ParamsOf<Name>;
   /**
-   * The caller's principal, signed by auth. The owner decides with it what the caller may do, as it
-   * does for a request from the gateway.
+   * The caller's principal, signed by auth. The owner decides by it what the caller may do, as for
+   * a request from the gateway.
    */
   readonly principal: string;
   readonly context: CallContext;
@@ -145,8 +145,8 @@ function pageRequestOf({
 }
 
 /**
- * The call that a dry run asks about: an action, or a method and path. It has no headers and secrets,
- * on which only the risk of a call that they sign for AWS depends.
+ * The call for which a dry run is requested: an action, or a method and path. It has no headers and
+ * no secrets; only the risk of calls that are signed for AWS depends on those.
  */
 function toDryRunCall(callParams: ParamsOf<'validate_call'>): Call {
   const { service, action, params = {}, method, path, body } = callParams;

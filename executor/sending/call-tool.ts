@@ -86,8 +86,8 @@ async function sendCall(deps: ToolDeps, sending: ObservedSending): Promise<SendO
     const error = AppError.from(thrown);
     if (refusal !== undefined || !mayHaveLeft(thrown)) return { kind: 'unsent', error };
     const head = receivedHead(thrown);
-    // With status 200 the tool may still be working when the connection breaks. Only an error
-    // status shows that it is not.
+    // With status 200 the tool may still be working when the connection breaks. An error status
+    // shows that it is not.
     if (head === undefined || head.status < 300 || head.status > 599) {
       if (session !== null && error.code === 'upstream_timeout') {
         void cancelRequest(deps.egress, { server, session, id });
@@ -100,8 +100,8 @@ async function sendCall(deps: ToolDeps, sending: ObservedSending): Promise<SendO
 }
 
 /**
- * The outcome by the server's answer. When the stream ended without an answer, the outcome is
- * unknown.
+ * The outcome according to the server's answer. When the stream ended without an answer, the
+ * outcome is unknown.
  */
 function settleAnswer(answer: RpcAnswer, url: string): SendOutcome {
   const { status, message, isEventStream, lost } = answer;
@@ -129,8 +129,7 @@ async function takeSession(
 }
 
 /**
- * A session belongs to one identity, service and credential, because servers store data in
- * sessions.
+ * A session belongs to one identity, service and credential, because servers keep data in sessions.
  */
 function sessionKeyOf({ permit, credentials, prepared }: Sending): string {
   const { orgId, serviceId } = serviceOf({ permit });

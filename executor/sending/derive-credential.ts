@@ -11,7 +11,7 @@ import type { Credential } from '../request/domain/inject.ts';
 
 interface SecretToDerive {
   readonly orgId: string;
-  /** The host of the request, to which the credential may go. */
+  /** The host of the request. The credential may go there. */
   readonly host: string;
   readonly injection: Injection;
   readonly usable: {
@@ -25,10 +25,10 @@ interface SecretToDerive {
   readonly onRefused?: OnRefused | undefined;
 }
 
-/** Is told of each credential that the provider refuses before anything is sent with it. */
+/** Called for each credential that the provider refuses before the request of the call is sent. */
 export type OnRefused = (credential: Pick<Credential, 'injection' | 'stored'>) => Promise<void>;
 
-/** Derives what a request carries from a secret of several parts. */
+/** Derives the value for a request from a secret of several parts. */
 export async function deriveCredential(
   { derivedTokens }: Pick<Deps, 'derivedTokens'>,
   { orgId, host, injection, usable, refused, onRefused }: SecretToDerive,
@@ -41,7 +41,7 @@ export async function deriveCredential(
   if (derivation.kind === 'aws_sigv4') {
     const key = readAwsKey(usable.reveal(), { name, derivation });
     const declared = secretPartsOf(usable.reveal(), derivation);
-    // The session token is sent, also where the template does not declare it.
+    // The session token is sent even when the template does not declare it as secret.
     const sources = [...new Set([...declared, ...[key.sessionToken ?? []].flat()])];
     const signer = createAwsSigner(key);
     return { injection, value: key.secretAccessKey, stored, sources, signer };

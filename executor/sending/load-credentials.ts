@@ -33,12 +33,12 @@ interface CredentialQuery {
   /** The template of the action. */
   readonly template?: CompiledTemplate | undefined;
   readonly url: string;
-  /** Credentials that the upstream has just refused. The caller wants newer access tokens. */
+  /** Credentials that the upstream has just refused. Newer access tokens are returned for them. */
   readonly refused?: readonly Credential[];
   readonly onRefused?: OnRefused | undefined;
 }
 
-/** A credential's value, with its owner and the hosts that it may go to. */
+/** A credential's value, with its owner and the hosts to which it may go. */
 interface UsableCredential {
   readonly tier: Tier;
   readonly ownerId: string | null;
@@ -106,9 +106,9 @@ export async function loadCredentials(
 }
 
 /**
- * Throws unless the URL belongs to what the token is bound to, of several sites, companies or tenants
- * that it opens. Whatever the registry, a template or a permit says, no other one is reached with it
- * (docs/reference/credentials.md#one-of-several).
+ * Throws unless the URL belongs to the site, company or tenant to which the token is bound, if the
+ * account has several. Nothing else is reached with this token, whatever the registry, a template
+ * or a permit contains (docs/reference/credentials.md#one-of-several).
  */
 function requirePlace(
   { pin = null }: UsableCredential,
@@ -123,8 +123,8 @@ function requirePlace(
 }
 
 /**
- * Refuses a permit by a policy of an earlier release, which ignores how the template derives what
- * is sent: the secret itself would be sent.
+ * Refuses a permit from an earlier release of policy. That release does not know how a template
+ * derives the value to be sent, so the secret itself would be sent.
  */
 function requireDerivation({ encoding, derivation, credentialName }: Injection): void {
   if (encoding !== 'derived' || derivation !== undefined) return;
@@ -153,13 +153,14 @@ function toCredential(
   requirePlainValue(value, { ...call, injection });
   const credential = { injection, value, stored: { version, refusedVersion } };
   if (isToken) return { ...credential, version, pin };
-  // A provider may repeat one part of a secret of several parts. Which of them are secret, a call that
-  // names a secret does not know.
+  // A provider may repeat a single part of a secret of several parts. A call that names a secret
+  // has no template that says which parts are secret, so all long parts are removed from the
+  // answer.
   const sources = longPartsOf(value);
   return sources.length === 0 ? credential : { ...credential, sources };
 }
 
-/** Shorter parts, such as a kind or a country, occur in answers by chance. */
+/** Shorter parts, such as a kind or a country, also occur in answers by chance. */
 const partCharactersMin = 8;
 
 function longPartsOf(value: string): string[] {
@@ -169,8 +170,8 @@ function longPartsOf(value: string): string[] {
 }
 
 /**
- * Reveals a value. When a secret cannot be opened, the error names the secret, as the error for a
- * missing secret does.
+ * Reveals a value. When a secret cannot be decrypted, the error names the secret, like the error
+ * for a missing secret.
  */
 function revealValue(credential: UsableCredential, { kind, credentialName }: Injection): string {
   try {
@@ -204,7 +205,7 @@ async function findUsableCredential(
 
 /**
  * Checks that a token has the scopes of the action. Policy has checked that too, but a token with
- * fewer scopes may have replaced the token that policy knew.
+ * fewer scopes may have been stored since.
  */
 function checkScopes(
   { authUrlOf }: CredentialDeps,
@@ -240,15 +241,15 @@ function checkScopes(
 }
 
 /**
- * The lists of scopes of which the action needs one of a token of this provider. By which security
- * schemes the service is connected, policy has checked.
+ * Lists of scopes, of which a token of this provider must have one completely. Policy has checked
+ * with which security schemes the service is connected.
  */
 function alternativesOf(
   action: CompiledAction,
   { template, provider }: { template: CompiledTemplate | undefined; provider: string },
 ): readonly (readonly string[])[] {
   const { security, minimumScopes } = action;
-  // A template that an earlier release compiled has the scopes of its first alternative alone.
+  // A template that an earlier release compiled has only the scopes of its first alternative.
   if (security === undefined) return [minimumScopes ?? []];
   const schemes = (template?.auth ?? [])
     .filter((method) => method.type === 'oauth2' && method.provider === provider)
@@ -268,7 +269,7 @@ function mayGoToHost(
   }: { usable: UsableCredential; injection: Injection; permit: InjectingPermit },
 ): boolean {
   if (usable.allowedHosts.includes(host)) return true;
-  // A user's secret without hosts goes only where the permit of a call by full URL names this
+  // A user's secret without hosts may be used only in a call by full URL whose permit names this
   // secret.
   const isWithoutHosts = usable.allowedHosts.length === 0 && usable.tier === 'user';
   return (

@@ -83,8 +83,8 @@ function toReadableNames(value: JsonValue | undefined): string | undefined {
 }
 
 /**
- * Makes an action of the path in `resolve.get`, so that its placeholders are filled in like those
- * of any action.
+ * Makes an action from the path in `resolve.get`, so that the path's placeholders are filled in
+ * like those of any action.
  */
 function toLookUpAction(action: CompiledAction, get: string): CompiledAction {
   const placeholders = new Set([...get.matchAll(/\{([^{}]+)\}/g)].map(([, name]) => name));

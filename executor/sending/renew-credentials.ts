@@ -13,8 +13,8 @@ const refusedStatus = 401;
 /** When less time than this is left for the call, no new token is requested. */
 const leftMsMin = 500;
 /**
- * Errors that only the owner of the connection can solve. The caller gets them instead of the
- * upstream's 401, because they say what the owner must do.
+ * Errors that only the owner of the connection can solve. The caller gets such an error instead of
+ * the upstream's 401, because it says what the owner must do.
  */
 const ownerOnlyCodes: ReadonlySet<ErrorCode> = new Set([
   'reauth_required',

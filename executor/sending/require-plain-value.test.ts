@@ -29,14 +29,14 @@ test.for<[string, CallTarget, CompiledTemplate | undefined]>([
   expect(send).not.toThrow(/CANARY/);
 });
 
-test('a call that itself names a secret may send it whole', () => {
+test('a call that names a secret may send the secret whole', () => {
   requirePlainValue(keyFile, { injection, target: raw, template: undefined });
   const other = { ...injection, key: 'X-Other' };
   requirePlainValue(keyFile, { injection: other, target: verb, template });
 });
 
 test.for(['CANARY-token', 'user:{CANARY}', '{CANARY-token}', '["CANARY-token"]'])(
-  'the plain value %s is sent',
+  'a plain value is sent: %s',
   (value) => {
     requirePlainValue(value, { injection, target: action, template });
   },

@@ -11,8 +11,8 @@ interface PlainScheme {
 
 /**
  * Throws when a secret of several parts, such as the private key of an app, would be sent whole as
- * the plain value of a service's scheme: it was chosen for the wrong service. A call that itself
- * names a secret says how the secret is sent, so it may send one whole.
+ * the plain value of a service's security scheme. Such a secret was chosen for the wrong service. A
+ * call that names a secret itself decides how the secret is sent, so it may send one whole.
  */
 export function requirePlainValue(value: string, { injection, ...call }: PlainScheme): void {
   if (injection.kind !== 'secret' || injection.derivation !== undefined) return;
@@ -29,7 +29,8 @@ function isOfService(
 ): boolean {
   if (target.kind !== 'verb') return target.kind === 'action';
   const name = key.toLowerCase();
-  // No secret that a call names may go to the place of the service's own.
+  // The place of the service's own credential (header or query parameter) is closed to secrets that
+  // a call names. So a credential in that place is the service's.
   return (template?.auth ?? []).some(
     (method) =>
       method.type === 'apiKey' && method.in === place && method.name.toLowerCase() === name,

@@ -15,8 +15,8 @@ export function isPlatformCall({ target }: Pick<PermitOrGap, 'target'>): boolean
 }
 
 /**
- * Throws unless the permit and the principal belong to one caller. The permit says what may be
- * done, and the principal says in whose name.
+ * Throws unless the permit and the principal belong to the same caller. The permit decides what may
+ * be done, and the principal decides for whom.
  */
 export function requireSameCaller(permit: Permit, principal: Principal): void {
   const isSame =
@@ -28,9 +28,9 @@ export function requireSameCaller(permit: Permit, principal: Principal): void {
 }
 
 /**
- * Asks the component that owns a platform action, and returns an answer like an upstream's: an
- * error that the component gave deliberately becomes a 4xx with the error as its body. Throws only
- * when the component cannot be asked.
+ * Calls the component that owns a platform action, and returns an answer like an upstream's. An
+ * error that the component returns becomes a 4xx with the error as its body. Throws only when the
+ * component cannot be reached.
  */
 export async function sendToOwner(
   { owners, baseUrl }: Pick<Deps, 'owners' | 'baseUrl'>,

@@ -54,7 +54,7 @@ export async function sendRead(deps: ReadDeps, sending: Sending): Promise<Answer
 }
 
 /**
- * Removes injected values from the URL of the answer, because the name of a file is made from it. A
+ * Removes injected values from the URL of the answer, because the file name is made from the URL. A
  * redirect may have added them.
  */
 function removeEcho(answer: Answer, { credentials }: Sending): Answer {
@@ -65,8 +65,8 @@ function removeEcho(answer: Answer, { credentials }: Sending): Answer {
 interface Hop {
   readonly url: string;
   /**
-   * True for a URL outside the upstream's origin. Only the method is sent there, without the
-   * headers, body and credentials of the call.
+   * True for a URL outside the upstream's origin. The request to it has none of the headers, body
+   * and credentials of the call.
    */
   readonly isOutsideOrigin: boolean;
 }
@@ -104,7 +104,7 @@ export async function sendOnce(
       refusal !== undefined ||
       thrown instanceof UnsendableError ||
       !mayHaveLeft(thrown) ||
-      // For a platform call, the error of the component says that it did not get the request.
+      // For a platform call, an error of this kind says that the component did not get the request.
       (isPlatformCall(sending.permit) &&
         error.code === 'unavailable' &&
         error.details['lost'] !== true);
@@ -202,8 +202,8 @@ async function exchangeWithUpstream(
 }
 
 /**
- * Sends a request. An error that `#egress` finds in the request is reported as an error in the
- * parameters of the call, from which the request was built.
+ * Sends a request. If `#egress` finds an error in the request, the error names the parameters of
+ * the call, because the request was built from them.
  */
 async function sendThroughEgress(egress: Egress, request: EgressRequest): Promise<EgressResponse> {
   try {

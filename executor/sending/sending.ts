@@ -20,7 +20,7 @@ export interface Sending {
 }
 
 export interface Answer extends ReceivedAnswer {
-  /** The URL that answered, after redirects, without credentials. */
+  /** The URL that answered, after redirects and without credentials. */
   readonly url: string;
   readonly stream?: Readable | null;
   /** The JSON-RPC message in an MCP server's answer, if there is one. */
@@ -30,9 +30,9 @@ export interface Answer extends ReceivedAnswer {
 /** The outcome of a request that is sent at most once. */
 export type SendOutcome =
   | { readonly kind: 'answered'; readonly answer: Answer }
-  /** It is certain that nothing was sent. */
+  /** Nothing was sent for certain. */
   | { readonly kind: 'unsent'; readonly error: AppError }
-  /** It is not known whether the request arrived. */
+  /** It is unknown whether the request arrived. */
   | { readonly kind: 'unknown'; readonly error: AppError };
 
 /** The caller of an action of the service `platform`. */

@@ -11,14 +11,14 @@ const changeErrorCodes: readonly unknown[] = [-32_601, -32_602, -32_022];
 /** SDK 1.x reports an unknown method and wrong params with this text in a tool's result. */
 const changeErrorPattern = /^MCP error -3260[12]\b/;
 /**
- * A server answers with these statuses when its address is no MCP endpoint any more, or when it
- * uses another protocol revision.
+ * A server answers with these statuses when it has no MCP endpoint at its address any more, or when
+ * it uses another protocol revision.
  */
 const changeStatuses: readonly number[] = [400, 404, 405, 406, 410];
 
 /**
  * Whether the outcome of a call suggests that the server's tools or its protocol revision have
- * changed since the last discovery. If they have not, the only cost is one more discovery.
+ * changed since they were last discovered. If they have not, this only costs one more discovery.
  */
 export function toolsMayHaveChanged(outcome: SendOutcome): boolean {
   if (outcome.kind === 'unknown') return false;
@@ -26,7 +26,7 @@ export function toolsMayHaveChanged(outcome: SendOutcome): boolean {
     const { message, status } = outcome.answer;
     return message === undefined ? changeStatuses.includes(status) : isRefusal(message);
   }
-  // The server's answer prevented the opening of a session.
+  // The server's answer prevented a session from being opened.
   const { code, details } = outcome.error;
   const status = details['status_code'];
   return code === 'upstream_incomplete' && (status === undefined || isChangeStatus(status));

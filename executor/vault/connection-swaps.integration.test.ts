@@ -18,15 +18,15 @@ let provider: TestProvider;
 const cleanup = new AsyncDisposableStack();
 
 /**
- * The place where a ciphertext is stored: how to open what is stored there, and the error when it
- * is the ciphertext of another place.
+ * A place where a ciphertext is stored, with a function that opens what is stored there, and the
+ * expected error for the ciphertext of another place.
  */
 interface SealedPlace {
   readonly name: string;
   readonly refusal: string;
   put(sealed: Buffer): Promise<unknown>;
   open(): Promise<unknown>;
-  /** Undoes what opening changed, after each attempt. */
+  /** Undoes, after each attempt, what opening has changed. */
   reset?(): Promise<unknown>;
   readonly own: Buffer;
   /** The org, record and version that the ciphertext is bound to. The purpose is bound as well. */
@@ -142,7 +142,7 @@ interface SealedRow {
 const singleRow = async (rows: Promise<SealedRow[]>): Promise<SealedRow> => (await rows)[0]!;
 
 /**
- * Seals one text for the record and version of a place, once for each purpose other than its own.
+ * Seals a text for the record and version of a place, once for each purpose except the place's own.
  */
 async function otherPurposesOf({ record, name }: SealedPlace) {
   const { MASTER_KEY } = loadConfig(executorConfig, world.variables);
@@ -269,7 +269,7 @@ const stateOf = ({ id }: MadeConnection) =>
   world.sql`select status, sealed_tokens, refresh_lease from executor.connection where id = ${id}`;
 
 describe('the ciphertexts of connections', { timeout: 120_000 }, () => {
-  test('cannot be opened when copied to another org, record, version, purpose or table', async () => {
+  test('cannot be opened when they are copied to another org, record, version, purpose or table', async () => {
     const seenTokens: string[] = [];
     const expectedTokens: string[] = [];
     for (const place of places) {
@@ -322,7 +322,7 @@ describe('the ciphertexts of connections', { timeout: 120_000 }, () => {
 });
 
 describe('a connection whose sealed tokens were replaced', () => {
-  test('keeps its ciphertext, names who can repair it, and works when the right ciphertext is restored', async () => {
+  test('keeps its ciphertext, has an error that names who can repair it, and works when the right ciphertext is restored', async () => {
     const [one, two] = connections;
     const [mine, other] = [await placeOfTokens(one!), await placeOfTokens(two!)];
     await mine.put(other.own);
@@ -340,8 +340,8 @@ describe('a connection whose sealed tokens were replaced', () => {
     await world.sql`
       update executor.connection set refresh_at = now(), expires_at = now() where id = ${one!.id}
     `;
-    // The first attempt tries a refresh, and the second comes in the pause before the next refresh.
-    // Both must fail with this error.
+    // The first attempt tries to refresh the tokens, and the second comes during the pause after
+    // it. Both must fail with this error.
     for (const _ of [1, 2]) {
       await dropCaches();
       await expect(callWith(one!)).rejects.toMatchObject(refusal);
@@ -363,7 +363,8 @@ describe('a connection whose sealed tokens were replaced', () => {
     await (await placeOfTokens(one!)).put((await placeOfTokens(two!)).own);
     const scopesRequest = { principal: browserOf(one!.orgId), id: one!.id, scopes: [], context };
     const { flowId } = await world.gateway.repairConnection(scopesRequest, testDeadline());
-    // The provider gives no refresh token, so the earlier one would be kept if it could be opened.
+    // The provider gives no refresh token, so the earlier one would be kept if it could be
+    // decrypted.
     provider.changeAnswer = (response) => {
       delete (response.body as Record<string, unknown>)['refresh_token'];
     };

@@ -23,8 +23,9 @@ export async function findDataKey(
 }
 
 /**
- * Stores the data key of an org, unless the org already has one or a rotation has chosen another
- * master key meanwhile. The lock makes a rotation that begins now wait until it can see this row.
+ * Stores the data key of an org, unless the org has one already, or a rotation has chosen another
+ * master key in the meantime. The lock makes a rotation that begins now wait until it can see this
+ * row.
  */
 export async function insertDataKey(
   sql: Sql,

@@ -27,8 +27,8 @@ export async function rememberKeyCheck(
 }
 
 /**
- * The master key that wraps new data keys: the key of the last rotation, or, before any rotation,
- * the key of the first start.
+ * The master key that wraps new data keys: the key of the last rotation, or the key of the first
+ * start if there was no rotation.
  */
 export async function getActiveMasterKey(sql: Sql): Promise<string> {
   const [row] = await sql<{ master_key: string }[]>`

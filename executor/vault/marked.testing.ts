@@ -7,9 +7,9 @@ import { openVault, secretSealContextOf } from './vault.ts';
 import type { OrgSealContext } from './vault.ts';
 
 /**
- * Fails when a test stored a credential without the marker by which the canary sweep after the test
- * run finds leaked credentials (`test/support/canaries.ts`). Skips ciphertexts that a test made
- * unreadable.
+ * Fails when a test stored a credential without the marker `CANARY-`. The check after the test run
+ * finds leaked credentials by this marker (`test/support/canaries.ts`). Skips ciphertexts that a
+ * test made unreadable.
  */
 export async function requireMarkedCredentials({
   adminUrl,

@@ -12,9 +12,9 @@ import { rememberKeyCheck, replaceKeyCheck } from './key-check.sql.ts';
 import type { KeyCheck } from './key-check.sql.ts';
 
 /**
- * The master keys, newest first. Each of them can unwrap data keys. The database says which one
- * wraps new ones, and only a rotation changes that. So executors can open each other's data keys
- * even while a new master key is given to them one after the other.
+ * The master keys, newest first. Each of them can unwrap data keys. The database contains which one
+ * wraps new data keys, and only a rotation changes that. So executors can open each other's data
+ * keys even while they get a new master key one after the other.
  */
 export type MasterKeys = readonly [MasterKey, ...MasterKey[]];
 
@@ -40,8 +40,8 @@ export function readMasterKeys(setting: SecretText): MasterKeys {
 }
 
 /**
- * Throws when the master keys do not open this vault. Without this check an executor with a wrong
- * key would find every credential unreadable, and would seal new ones with that key.
+ * Throws when the master keys do not open this vault. Without this check, an executor with a wrong
+ * key could read no credential, and would seal new credentials with the wrong key.
  */
 export async function checkMasterKeys(db: Database, masterKeys: MasterKeys): Promise<void> {
   const keyCheck = await rememberKeyCheck(db, createKeyCheck(masterKeys[0]));

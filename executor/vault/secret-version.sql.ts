@@ -8,13 +8,15 @@ export interface StoredSecretVersion {
   readonly current: boolean;
 }
 
-/** The current version of a secret, and everything needed to open it, read with one query. */
+/** The current version of a secret, with everything needed to decrypt it, from a single query. */
 export interface SealedSecret {
   readonly tier: Tier;
   readonly ownerId: string | null;
   readonly allowedHosts: string[];
   readonly version: number;
-  /** The version that a provider refused since the last success; null when there is none. */
+  /**
+   * The version that a provider has refused since the last success; null when it has refused none.
+   */
   readonly refusedVersion: number | null;
   readonly sealed: Buffer;
   readonly masterKey: string;

@@ -122,7 +122,7 @@ describe('a ciphertext', { timeout: 600_000 }, () => {
     expect(new Set(world.upstream.hits.map(({ headers }) => headers.authorization)).size).toBe(20);
   });
 
-  test('cannot be opened for another purpose: secrets, data keys, the key check and frozen calls', async () => {
+  test('cannot be opened for another purpose (secrets, data keys, the key check and frozen calls)', async () => {
     const call = world.actionCall('create', { title: 'Frozen', room: 'C07' });
     const previews = await Promise.all(
       Array.from({ length: 3 }, async () => {
@@ -175,7 +175,7 @@ describe('a ciphertext', { timeout: 600_000 }, () => {
     expect(await replay(0, previews[0]!.sealedCall)).toBe('sent');
   });
 
-  test('cannot be opened when it is the data key of another org or the key check, which prevents a start', async () => {
+  test('prevents a start, or opens nothing, when it is another org’s data key or key check', async () => {
     const orgs = [...new Set(rows.map(({ org }) => org))];
     const keys = await world.sql<{ org: string; wrapped: Buffer }[]>`
       select org_id as org, wrapped from executor.data_key where org_id in ${world.sql(orgs)} order by org_id

@@ -26,7 +26,8 @@ const errorsByPurpose: Readonly<
     'approval_stale',
     'The approved call cannot be opened any more; nothing was sent. Ask for approval again.',
   ],
-  // Without its data key, nothing of the org can be opened, and nothing can be stored for it.
+  // Without its data key, nothing of the org can be decrypted, and nothing can be stored for the
+  // org.
   data_key: [
     'unavailable',
     'The vault key of this org cannot be opened, so nothing was sent or stored; the operator has to give the right MASTER_KEY or restore the database.',

@@ -25,9 +25,11 @@ export interface UsableSecret {
   readonly ownerId: string | null;
   readonly allowedHosts: readonly string[];
   readonly version: number;
-  /** The version that a provider refused since the last success; null when there is none. */
+  /**
+   * The version that a provider has refused since the last success; null when it has refused none.
+   */
   readonly refusedVersion: number | null;
-  /** Throws `credential_missing` when the stored value cannot be opened. */
+  /** Throws `credential_missing` when the stored value cannot be decrypted. */
   reveal(): string;
 }
 
@@ -37,9 +39,9 @@ export type OrgSealContext = SealContext & {
 };
 
 /**
- * Seals and opens every secret value at rest. A ciphertext opens only for the seal context that it was
- * sealed for. For any other seal context, the error depends on the purpose (`unreadable.ts`). When the
- * org's data key cannot be opened, the error is `unavailable`.
+ * Seals and opens every secret value at rest. A ciphertext can be opened only for its own seal
+ * context. For any other, the error depends on the purpose (`unreadable.ts`). When the org's data
+ * key cannot be opened, the error is `unavailable`.
  */
 export interface Vault {
   seal(sql: Sql, sealContext: OrgSealContext, text: string): Promise<Buffer>;
@@ -66,8 +68,8 @@ type OpenableSecret = SealedSecret & { readonly dataKey: KeyObject };
 
 const cachedMs = 1_000;
 /**
- * How often a data key is looked up or created. When another replica stores one first, the next
- * attempt finds it.
+ * The maximum number of attempts to look up or create a data key. When another replica stores one
+ * first, the next attempt finds it.
  */
 const wrapAttemptsMax = 4;
 
@@ -113,8 +115,8 @@ export async function openVault({
       const masterKey = await getActiveMasterKey(sql);
       const dataKey = generateKeySync('aes', { length: 256 });
       const wrappedKey = wrapDataKey(masterKeys, { orgId, dataKey, masterKey });
-      // The insert stores nothing when another replica was first or a rotation began, so the next
-      // attempt looks again.
+      // The insert stores nothing when another replica was first or a rotation began. The next
+      // attempt then looks the key up again.
       await insertDataKey(sql, { orgId, ...wrappedKey });
     }
     throw new Error('an org got no data key');

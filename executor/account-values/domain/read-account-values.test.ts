@@ -5,12 +5,12 @@ import { readAccountValues } from './read-account-values.ts';
 const lookUp = { get: 'https://api.example.com/sites', items: '.[]', value: '.id', label: '.name' };
 const labelOf = (name: string) => readAccountValues([{ id: 'a', name }], lookUp)?.[0]?.label;
 
-test('an answer without a list says nothing', () => {
+test('an answer without a list gives undefined, and an empty list gives no values', () => {
   expect(readAccountValues({ message: 'no' }, lookUp)).toBeUndefined();
   expect(readAccountValues({ sites: [] }, { ...lookUp, items: '.sites[]' })).toEqual([]);
 });
 
-test('a value is a segment of a path, as it was given, and is listed once', () => {
+test('a value that cannot be one segment of a path is left out, and a repeated value is listed once', () => {
   const ids = ['a', '..', 'b/c', 'd\u200be', ' f', '\ud800', '', null, { g: 1 }, 'a'];
 
   expect(
@@ -21,13 +21,13 @@ test('a value is a segment of a path, as it was given, and is listed once', () =
   ).toEqual([{ value: 'a', label: 'a' }]);
 });
 
-test('a number counts only if JSON gives it exactly', () => {
+test('a number is a value only if JSON gives it exactly', () => {
   const items = JSON.parse('[{"id": 7}, {"id": 9007199254740993}, {"id": 1.5}, {"id": 1e30}]');
 
   expect(readAccountValues(items, lookUp)).toEqual([{ value: '7', label: '7' }]);
 });
 
-test('all values are read, however many the account opens', () => {
+test('all values are read, however many there are', () => {
   const items = Array.from({ length: 500 }, (_, at) => ({ id: `site-${at}` }));
 
   expect(readAccountValues(items, lookUp)).toHaveLength(500);

@@ -7,8 +7,8 @@ const hidden = new RegExp(String.raw`[\p{Cc}${hiddenCharacters}]`, 'gu');
 const labelLengthMax = 200;
 
 /**
- * What a provider's answer says that an account opens, each value once. Items without a value that
- * can be a segment of a path are left out. Undefined when the answer has no list.
+ * Reads the values to which an account has access from a provider's answer, each value once. Leaves
+ * out values that cannot be a segment of a path. Undefined when the answer has no list.
  */
 export function readAccountValues(
   body: unknown,
@@ -26,20 +26,20 @@ export function readAccountValues(
   return [...new Map(values.map((each) => [each.value, each])).values()];
 }
 
-/** One line of text for people, without characters that hide or reorder what is beside them. */
+/** One line of text for people, without characters that hide or reorder the text beside them. */
 function toLabel(text: string): string {
   const line = text
     .toWellFormed()
     .replaceAll(/\p{Zs}+/gu, ' ')
     .replaceAll(hidden, '');
-  // The cut may go through a character of two code units.
+  // The cut may split a character that has two code units.
   return line.trim().slice(0, labelLengthMax).toWellFormed();
 }
 
 function textAt(item: unknown, path: string): string | undefined {
   const value = valueAt(item, path);
   if (typeof value === 'string') return value;
-  // JSON does not give a larger number exactly, so it could be the number of something else.
+  // JSON does not give larger numbers exactly, so the number could be another site's.
   return Number.isSafeInteger(value) ? String(value) : undefined;
 }
 

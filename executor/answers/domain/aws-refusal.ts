@@ -18,15 +18,15 @@ const refusalCodes = new Set([
   'UnrecognizedClientException',
 ]);
 const clockSkewCodes = new Set(['RequestTimeTooSkewed', 'RequestExpired', 'RequestInTheFuture']);
-/** Services without a code for it say so in words. */
+/** Some services of AWS have no code for a wrong clock, only this message. */
 const clockSkewPattern = /Signature (?:expired|not yet current)/;
 
 const clockProblem =
   'The clock of the gateway differs from that of AWS, so no signature is accepted; its operator sets it.';
 
 /**
- * What a service of AWS says of a signed request that it refused for its signature: AWS answers 400
- * or 403 for it, never 401. Undefined for any other failure.
+ * How a service of AWS refused a request because of its signature: AWS answers 400 or 403 in that
+ * case, never 401. Undefined for any other failure.
  */
 export function awsRefusalOf({
   headers,
@@ -45,8 +45,8 @@ export function awsRefusalOf({
 }
 
 /**
- * The code in the header, in the JSON member `__type` or `code`, or in the XML element `Code`. A
- * namespace or an address around it is left out.
+ * The code in the header, in the JSON member `__type` or `code`, or in the XML element `Code`.
+ * Removes a namespace or a URL from the code.
  */
 function awsErrorCodeOf(
   headers: Readonly<Record<string, string>>,

@@ -38,7 +38,7 @@ export function encodingGroups(value: string): EncodingGroup[] {
       mayBeIn: (text) => holdsBase64Run(text, base64Length),
       encode: () => base64Encodings(bytes),
     },
-    // The value in UTF-16, as it looks when each byte is read as one character.
+    // The value in UTF-16, each byte read as one character.
     { mayBeIn: (text) => text.includes('\0'), encode: () => [Array.from(value).join('\0')] },
     {
       mayBeIn: (text) => text.includes('\\'),

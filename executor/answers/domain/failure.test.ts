@@ -37,7 +37,7 @@ describe('the failure of an answer', () => {
     },
   );
 
-  test('is absent below 400, whatever the body says', () => {
+  test('is undefined for a status below 400, whatever the body contains', () => {
     for (const status of [200, 204, 302, 304])
       expect(failureByStatus(answerOf(status, { body: { error: 'x' } }))).toBeUndefined();
   });
@@ -47,7 +47,7 @@ describe('the failure of an answer', () => {
     expect(failure).toMatchObject({ kind: 'forbidden' });
   });
 
-  test('says when the provider is ready again, as seconds', () => {
+  test('has the wait that the provider asks for, in seconds', () => {
     const retryAfterOf = (status: number, headers: Record<string, string>) =>
       failureByStatus(answerOf(status, { headers }))?.retry_after;
     expect(retryAfterOf(429, { 'retry-after': '17' })).toBe(17);
@@ -65,7 +65,7 @@ describe('the failure of an answer', () => {
     expect(retryAfterOf(404, { 'x-ratelimit-reset': '30' })).toBeUndefined();
   });
 
-  test('is of the kind rate_limited also when the provider uses status 403 for that', () => {
+  test('is of the kind rate_limited when a status 403 comes with the headers of a used-up limit', () => {
     const headers = { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': String(nowMs / 1000 + 5) };
     const failure = failureByStatus(answerOf(403, { headers }));
     expect(failure).toMatchObject({ kind: 'rate_limited', retry_after: 5 });
@@ -88,7 +88,7 @@ describe('the failure of an answer', () => {
     },
   );
 
-  test('says that nothing was done only where the provider answered 429', () => {
+  test('has nothing_done only with status 429', () => {
     expect(failureByStatus(answerOf(429))).toMatchObject({ nothing_done: true });
     for (const status of [400, 409, 500, 503])
       expect(failureByStatus(answerOf(status))?.nothing_done).toBeUndefined();
@@ -117,11 +117,11 @@ describe('the error message of a provider', () => {
     [{}, undefined],
     [null, undefined],
     [42, undefined],
-  ])('in %j is %j', ([body, words]) => {
+  ])('for the body %j is %j', ([body, words]) => {
     expect(findProviderWords(body, 'application/json')).toBe(words);
   });
 
-  test('in an HTML page is the title of the page', () => {
+  test('for an HTML page is the title of the page', () => {
     const page = '<!doctype html><html><head><title>502 Bad Gateway</title></head><body>…';
     expect(findProviderWords(page, 'text/html')).toBe('502 Bad Gateway');
     expect(findProviderWords('<html><body>no</body></html>', 'text/html')).toBeUndefined();
@@ -144,7 +144,7 @@ describe('missing scopes', () => {
   test.for<[string, number, JsonValue]>([
     ['Dropbox', 401, { error: { '.tag': 'missing_scope', required_scope: 'sharing.read' } }],
     ['Zoom', 400, { code: 4711, message: 'x, does not contain scopes:[sharing.read].' }],
-  ])('refuse no credential, whatever the status of %s says', ([, status, body]) => {
+  ])('do not count as a refused credential, whatever the status of %s is', ([, status, body]) => {
     const answer = { status, headers: {}, body, hadCredential: true, nowMs: 0 };
     expect(failureByStatus(answer)).toMatchObject({
       kind: 'forbidden',

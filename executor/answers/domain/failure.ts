@@ -7,10 +7,10 @@ import { findProviderWords } from './provider-words.ts';
 import { isLimitUsedUp, readResetSeconds } from './rate-limit-headers.ts';
 import { readRetryAfterMs } from './retry-after.ts';
 
-/** An upstream's answer, shaped and without the credentials that it repeated. */
+/** An upstream's answer after shaping, without the credentials that the upstream repeated. */
 export interface ShapedAnswer {
   readonly status: number;
-  /** Names in lower case. */
+  /** Header names are in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: JsonValue;
   /** Whether the request carried a credential that the upstream could refuse. */
@@ -44,7 +44,7 @@ const kindOfStatus: Readonly<Record<number, FailureKind>> = {
   504: 'unavailable',
 };
 
-/** What the status of an answer says about the failure; undefined for a status below 400. */
+/** Derives the failure from the status of an answer; undefined for a status below 400. */
 export function failureByStatus(answer: ShapedAnswer): CallFailure | undefined {
   if (answer.status < 400) return undefined;
   const awsRefusal = answer.isAwsSigned === true ? awsRefusalOf(answer) : undefined;
@@ -52,7 +52,7 @@ export function failureByStatus(answer: ShapedAnswer): CallFailure | undefined {
     const { kind, problem } = awsRefusal;
     const failure = describeFailure(answer, kind);
     const message = [problem, failure.message].filter((text) => text !== undefined).join(' ');
-    // AWS checks who asks before it does anything.
+    // AWS checks the signature before it does anything.
     return {
       ...failure,
       message: message.slice(0, failureMessageCharactersMax),
@@ -62,7 +62,7 @@ export function failureByStatus(answer: ShapedAnswer): CallFailure | undefined {
   return describeFailure(answer, failureKindOf(answer));
 }
 
-/** The failure of an answer that is known to have failed, in the provider's words. */
+/** Describes the failure of an answer that is known to have failed, with the provider's message. */
 export function describeFailure(
   answer: ShapedAnswer,
   kind: FailureKind,
@@ -77,19 +77,19 @@ export function describeFailure(
       words ?? findProviderWords(body, headers['content-type'] ?? '') ?? toStatusText(status),
     ...(retryAfter === undefined ? {} : { retry_after: retryAfter }),
     ...(missingScopes === undefined ? {} : { missing_scopes: missingScopes }),
-    // RFC 6585 §4: a request that came too often was not served.
+    // RFC 6585 §4: a request that exceeds a rate limit was not processed.
     ...(status === 429 ? { nothing_done: true as const } : {}),
   };
 }
 
 function failureKindOf({ status, headers, body, hadCredential }: ShapedAnswer): FailureKind {
   if (status === 401 && !hadCredential) return 'forbidden';
-  // The credential is good: no person has to store it again.
+  // The credential itself is valid: no person has to store it again.
   if ((status === 400 || status === 401) && refusesScopes(headers, body)) return 'forbidden';
-  // GitHub and others refuse what comes too often with 403.
+  // GitHub and others answer 403 when a rate limit is exceeded.
   if (status === 403 && (headers['retry-after'] !== undefined || isLimitUsedUp(headers)))
     return 'rate_limited';
-  // 520 to 530 are Cloudflare's words for an origin that does not answer.
+  // Cloudflare answers 520 to 530 when the origin server does not answer.
   const isUnreachable = status >= 520 && status <= 530;
   return kindOfStatus[status] ?? (isUnreachable ? 'unavailable' : 'failed');
 }

@@ -3,9 +3,9 @@ import type { JsonValue } from '#contracts/vocabulary';
 const scopesMax = 50;
 
 /**
- * The scopes that a credential lacks, where the provider names them: in a challenge (RFC 6750
- * §3.1), in GitHub's headers, or in the body as GitLab, Slack, HubSpot, Dropbox, Zoom, Figma,
- * Shopify and Auth0 do. Undefined when it names none.
+ * The scopes that a credential lacks, as the provider names them: in a challenge (RFC 6750 §3.1),
+ * in GitHub's headers, or in the body as GitLab, Slack, HubSpot, Dropbox, Zoom, Figma, Shopify and
+ * Auth0 do. Undefined when it names none.
  */
 export function findMissingScopes(
   headers: Readonly<Record<string, string>>,
@@ -15,8 +15,8 @@ export function findMissingScopes(
 }
 
 /**
- * Whether the answer refuses the call because of missing scopes. The status does not tell: Dropbox
- * answers 401, Zoom 400.
+ * Whether the answer refuses the call because of missing scopes. The status alone does not show
+ * that: Dropbox answers 401, Zoom 400.
  */
 export function refusesScopes(headers: Readonly<Record<string, string>>, body: JsonValue): boolean {
   return toScopes(scopesSaid(headers, body)) !== undefined;
@@ -42,8 +42,8 @@ function scopesOfChallenge(challenge: string | undefined): string[] | undefined 
 }
 
 /**
- * GitHub names the scopes of which one is enough for the request, and those that the token has. The
- * first one is the narrowest.
+ * GitHub names the scopes that are enough for the request, of which one suffices, and the scopes of
+ * the token. The first of the former is the narrowest.
  */
 function scopesOfGithub(headers: Readonly<Record<string, string>>): string[] | undefined {
   const grantedHeader = headers['x-oauth-scopes'];
@@ -72,7 +72,7 @@ function scopesOfBody(body: JsonValue | undefined, depth: number): string[] | un
   return scopesOfBody(first, depth - 1);
 }
 
-/** Sentences of Zoom, Figma, Shopify and Auth0. Each of the scopes that one names is enough. */
+/** Messages of Zoom, Figma, Shopify and Auth0. Each scope in a message is enough by itself. */
 const sentences = [
   /\bdoes not contain scopes:\s?\[([^\]]{1,2000})\]/,
   /\bThis endpoint requires the ([\w:.]{1,200}(?:,? or [\w:.]{1,200}){0,10}) scope\b/,
@@ -81,7 +81,9 @@ const sentences = [
 ];
 const wordsMax = 4_000;
 
-/** The shortest scope of the sentence: the longer ones are for administrators or for more. */
+/**
+ * The shortest scope in the message: longer scopes are for administrators or give access to more.
+ */
 function scopesInWords(body: JsonValue): string[] | undefined {
   if (!isRecord(body)) return undefined;
   const words = [body['message'], body['err'], body['errors']].find(

@@ -3,7 +3,7 @@ import type { JsonValue } from '#contracts/vocabulary';
 import { visibleLine } from '#templates';
 
 /**
- * The members in which providers write what went wrong, the most telling first: OAuth (RFC 6749
+ * The members in which providers write what went wrong, the most specific first: OAuth (RFC 6749
  * §5.2), problem details (RFC 9457), and what the built-in services use.
  */
 const messageMembers = [
@@ -23,7 +23,7 @@ const messageMembers = [
   'fault',
 ] as const;
 const depthMax = 5;
-/** The number of characters of a text body that are searched. */
+/** How many characters of a text body are searched. */
 const textCharactersMax = 4_096;
 
 /**
@@ -47,7 +47,7 @@ function wordsOfText(text: string, contentType: string): string | undefined {
   if (!/html/i.test(contentType) && !/^\s*</.test(start)) return start;
   const words = /<message>([^<]{1,500})</i.exec(start)?.[1];
   if (words !== undefined) return words;
-  // A page is for browsers; its title says as much as the page does.
+  // An HTML page is written for browsers; its title is enough as a message.
   return /<title[^<>]{0,200}>([^<]{1,500})/i.exec(start)?.[1];
 }
 
@@ -63,11 +63,12 @@ function findWordsIn(value: JsonValue | undefined, depth: number): string | unde
   if (entry === undefined) return undefined;
   const [field, inner] = entry;
   if (depth === depthMax) {
-    // When the whole body is one object in another, the search continues in the inner one.
+    // When the body is an object whose only member is another object, the search goes on in that
+    // one.
     const isWrapper = others.length === 0 && typeof inner === 'object';
     return isWrapper ? findWordsIn(inner, depth - 1) : undefined;
   }
-  // Maps of wrong fields, such as `{"errors": {"summary": "is required"}}`.
+  // Providers report invalid fields by name, such as `{"errors": {"summary": "is required"}}`.
   const words = findWordsIn(inner, depth - 1);
   return words === undefined ? undefined : `${field}: ${words}`;
 }

@@ -1,15 +1,15 @@
-/** The smallest number that can be a time; a smaller one is a number of seconds. */
+/** A number from here on is a Unix time in seconds; a smaller number is a count of seconds. */
 const epochSecondsMin = 1_000_000_000;
 
 type Headers = Readonly<Record<string, string>>;
 
-/** The spellings that providers use before the words of a limit, as in `X-Rate-Limit-Remaining`. */
+/** How the names of providers' rate limit headers begin, as in `X-Rate-Limit-Remaining`. */
 const prefixes = ['ratelimit', 'x-ratelimit', 'x-rate-limit', 'rate-limit'];
 
 /**
- * The seconds until a limit is reset, of the headers by which providers say it; undefined when none
- * does. `RateLimit` has it as a parameter: `t` in the later drafts of the IETF
- * (draft-ietf-httpapi-ratelimit-headers), `reset` in the earlier ones.
+ * The seconds until a rate limit is reset, read from the provider's headers; undefined when no
+ * header gives them. In the header `RateLimit` they are a parameter: `t` in the later drafts of the
+ * IETF (draft-ietf-httpapi-ratelimit-headers), `reset` in the earlier drafts.
  */
 export function readResetSeconds(headers: Headers, nowMs: number): number | undefined {
   const texts = prefixes.flatMap((prefix) => [
@@ -24,7 +24,7 @@ export function readResetSeconds(headers: Headers, nowMs: number): number | unde
   return undefined;
 }
 
-/** Whether the headers say that nothing is left of a limit. */
+/** Whether the headers say that a rate limit is used up. */
 export function isLimitUsedUp(headers: Headers): boolean {
   return (
     prefixes.some((prefix) => headers[`${prefix}-remaining`] === '0') ||
@@ -32,7 +32,9 @@ export function isLimitUsedUp(headers: Headers): boolean {
   );
 }
 
-/** A parameter of `RateLimit`, whose other uses are plain numbers. */
+/**
+ * Reads a parameter of the header `RateLimit`. Some providers send a plain number there instead.
+ */
 function parameterOf({ ratelimit = '' }: Headers, pattern: RegExp): string | undefined {
   return pattern.exec(ratelimit.slice(0, 1_000))?.[1];
 }

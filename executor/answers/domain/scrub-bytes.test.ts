@@ -61,7 +61,7 @@ describe('scrubbing a text that arrives in pieces', () => {
 });
 
 describe('scrubbing binary data', () => {
-  test('keeps the length of the data and every offset in it', () => {
+  test('keeps the length of the data and all offsets in it', () => {
     const before = Buffer.from([0, 255, 1, 254]);
     const body = Buffer.concat([before, Buffer.from(value), before]);
     const clean = scrub(body, 3, { isText: false });

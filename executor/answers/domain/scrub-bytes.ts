@@ -1,6 +1,9 @@
 import { sortLongestFirst, redactionMarker, secretPartsOf, encodingsOf } from './scrub.ts';
 
-/** Shorter values occur in bytes by chance: removing them would ruin a large picture. */
+/**
+ * Shorter values are not removed: they occur in bytes by chance, and removing them would ruin a
+ * large picture.
+ */
 const lengthMinInBytes = 8;
 
 /** Removes injected values from a body that arrives in pieces. */
@@ -72,8 +75,8 @@ export function createByteScrubber(
 }
 
 /**
- * The value as JSON serializers write it that escape more characters than JSON requires. The body
- * of a file is not parsed, so the escapes are searched for as text.
+ * The value as it is written by JSON serializers that escape more characters than JSON requires.
+ * The body of a file is not parsed, so the escapes are searched for as text.
  */
 function jsonEscapesOf(value: string): string[] {
   const escape = (character: string) =>

@@ -110,7 +110,7 @@ describe('the scrubber', () => {
     expect(scrubber.json(JSON.parse(escapedJson))).toEqual({ a: ['[REDACTED]'] });
   });
 
-  test('removes the password of a user:password pair alone, and the pair in base64', () => {
+  test('removes the password of a user:password pair when it occurs alone, and the whole pair in base64', () => {
     const pairScrubber = createScrubber(['ann:CANARY-pw']);
     const encodedCredential = Buffer.from('ann:CANARY-pw').toString('base64');
     const password = Buffer.from('CANARY-pw').toString('base64');

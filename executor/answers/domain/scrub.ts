@@ -5,8 +5,8 @@ export const redactionMarker = '[REDACTED]';
 const lineBreakSource = String.raw`(?:[\r\n\t ]|\\[rnt])*`;
 const lineBreakPattern = new RegExp(lineBreakSource, 'g');
 /**
- * Shorter values are not removed: they occur so often by chance that half of an answer would become
- * markers.
+ * Shorter values are not removed: they occur so often by chance that markers would replace half of
+ * an answer.
  */
 const secretLengthMin = 4;
 
@@ -75,7 +75,7 @@ export function sortLongestFirst(needles: readonly string[]): string[] {
 }
 
 /**
- * The value and the parts of it that are secret by themselves: in `user:password`, the password.
+ * The value, and those parts of it that are secret by themselves: in `user:password`, the password.
  */
 export function secretPartsOf(value: string): string[] {
   const colon = value.indexOf(':');
@@ -84,8 +84,8 @@ export function secretPartsOf(value: string): string[] {
 }
 
 /**
- * Removes base64 forms of the values that are folded into lines. Inside a JSON string the line
- * feeds of the fold are escaped.
+ * Removes the values in base64 that is folded into lines. Inside a JSON string the line feeds of
+ * the fold are escaped.
  */
 function removeFoldedBase64(text: string, parts: readonly string[]): string {
   if (!/[\r\n]|\\[rn]/.test(text)) return text;

@@ -39,19 +39,19 @@ describe('the body of an answer', () => {
   });
 
   test.for(['{"a":1,"a":2}', '{"b":[{"a":1,"\\u0061":{}}]}'])(
-    'is text when an object has two members of one name: %s',
+    'is text when an object in it has two members with the same name: %s',
     (text) => {
       expect(shape(text, 'application/json')).toEqual({ body: text });
     },
   );
 
-  test('is JSON when several objects have members of one name, or texts have colons', () => {
+  test('is JSON when the same name occurs in several objects, or a string contains colons', () => {
     const text = '{"a":{"a":":"},"b":[{"a":"\\":"}]}';
 
     expect(shape(text, 'application/json').body).toEqual(JSON.parse(text));
   });
 
-  test('has the digits of numbers that a reader would change, as text, and says so', () => {
+  test('contains numbers that a JSON parser would change as strings of digits, and is marked so', () => {
     const text = '{"id":9007199254740993,"n":1}';
 
     expect(shape(text, 'application/json')).toEqual({
@@ -106,7 +106,7 @@ describe('the body of an answer', () => {
     });
   });
 
-  test('is marked as omitted, with a reason, when the answer has none', () => {
+  test('is marked as omitted, with a reason, when the body was too large', () => {
     expect(shape('', 'text/plain', 'too_large').omitted).toEqual({
       reason: 'too_large',
       content_type: 'text/plain',
@@ -114,7 +114,7 @@ describe('the body of an answer', () => {
     });
   });
 
-  test('comes with headers that include no cookies or hop-by-hop headers, and that are joined if repeated', () => {
+  test('comes with headers without cookies and hop-by-hop headers, and with repeated headers joined', () => {
     const headers = [
       ['Set-Cookie', 'a=1'],
       ['Connection', 'close'],

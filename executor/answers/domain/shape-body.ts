@@ -24,7 +24,7 @@ export interface ShapedBody {
   readonly body: JsonValue;
   /** The JSON text that a filter may read; undefined when the answer is not JSON. */
   readonly jsonText?: string;
-  /** True when the body has numbers that are given as text. */
+  /** True when some numbers of the body are given as strings. */
   readonly hasNumbersAsText?: true;
   readonly omitted?: NonNullable<CallResult['body_omitted']>;
   /** Present when the body must be kept as a file. `isText` says whether its bytes are text. */
@@ -50,8 +50,8 @@ const hopByHopHeaders = new Set([
 ]);
 
 /**
- * Joins headers for the search. No header may contain this character (RFC 9110 §5.5), so no value
- * is found that begins in one header and ends in the next.
+ * Joins the headers for the search. No header may contain this character (RFC 9110 §5.5), so a
+ * match never begins in one header and ends in the next.
  */
 const headerSeparator = '\u0001';
 
@@ -73,8 +73,8 @@ export function shapeHeaders(
       earlierValue === undefined ? value : `${earlierValue}, ${value}`,
     );
   }
-  // All headers are searched as one text first. Most answers contain no injected value, so most
-  // need no further search.
+  // All headers are searched as one text first. Most answers contain no injected value, and then no
+  // further search is needed.
   const joinedHeaders = [...valuesByName].flat().join(headerSeparator);
   if (scrubber.text(joinedHeaders) === joinedHeaders) return Object.fromEntries(valuesByName);
   return Object.fromEntries(
@@ -83,7 +83,7 @@ export function shapeHeaders(
 }
 
 /**
- * A JSON body becomes parsed JSON, and any other text becomes a string. Bytes that are no text
+ * A JSON body becomes parsed JSON, and any other text becomes a string. Bytes that are not text
  * become a file, never a string with replaced characters (docs/reference/calling.md#bodies).
  */
 export function shapeBody(
@@ -110,8 +110,8 @@ export function shapeBody(
   const isJson =
     /^application\/(json|[a-z0-9.+-]+\+json)\s*(;|$)/i.test(contentType) || contentType === '';
   const parsedBody = isJson ? parseJson(text) : undefined;
-  // Replacing a value that was a bare number makes the text invalid JSON. The unscrubbed text is
-  // parsed instead, and the value is removed from the result.
+  // Replacing a credential that the JSON has as a number makes the text invalid JSON. The
+  // unscrubbed text is parsed instead, and the value is removed from the result.
   const wholeBody = parsedBody ?? (isJson && text !== decoded ? parseJson(decoded) : undefined);
   if (wholeBody === undefined) return { body: text };
   const numbers = wholeBody.inexactCount > 0 ? { hasNumbersAsText: true as const } : {};
@@ -133,7 +133,10 @@ function isEncoded(headers: ReceivedAnswer['headers']): boolean {
   );
 }
 
-/** Says why a body is missing. `contentType` has been scrubbed already. */
+/**
+ * The reason why a body is missing, for the result of the call. `contentType` has been scrubbed
+ * already.
+ */
 export function omittedBodyOf(
   reason: NonNullable<CallResult['body_omitted']>['reason'],
   { headers, contentType }: { headers: ReceivedAnswer['headers']; contentType: string },
@@ -180,21 +183,21 @@ function charsetOfByteOrderMark(body: Uint8Array): string | undefined {
 }
 
 /**
- * Parses JSON. Numbers that a reader would change are given as text. Undefined when the text is not
- * JSON, is nested deeper than `jsonDepthMax`, or has an object with two members of one name, of
- * which a reader would lose one.
+ * Parses JSON. Gives numbers as strings if a parser would change them. Undefined when the text is
+ * not JSON, is nested deeper than `jsonDepthMax`, or has an object with two members of the same
+ * name (a parser would drop one of them).
  */
 export function parseBoundedJson(text: string): JsonValue | undefined {
   return parseJson(text)?.value;
 }
 
-/** Like `parseBoundedJson`; also tells how many numbers were given as text. */
+/** Like `parseBoundedJson`, and also counts the numbers that are given as strings. */
 export function parseJson(text: string): ExactJson | undefined {
   const namesInText = countNamesInText(text);
   if (namesInText === undefined) return undefined;
   try {
     const parsed = parseExactJson(text);
-    // Of two members with one name the parser keeps the last one only.
+    // The parser keeps only the last of several members with the same name.
     return countNames(parsed.value) === namesInText ? parsed : undefined;
   } catch {
     return undefined; // The text is not JSON, whatever its media type says.
@@ -212,7 +215,7 @@ function countNames(value: JsonValue): number {
   return count;
 }
 
-/** Counts the names of members. Undefined when the text is nested too deep. */
+/** Counts the names of members. Undefined when the text is nested too deeply. */
 function countNamesInText(text: string): number | undefined {
   let depth = 0;
   let names = 0;

@@ -12,7 +12,7 @@ test.for([
   [4, 6 * hours, true],
   [100, 100 * hours, true],
 ] as const)(
-  'after %i refusals, the first of them %i seconds ago, another one ends the token: %s',
+  'after %i refusals, the first of them %i seconds ago, one more refusal ends the token: %s',
   ([count, seconds, isLast]) => {
     expect(isLastRefusal({ count, seconds })).toBe(isLast);
   },

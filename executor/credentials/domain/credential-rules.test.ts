@@ -16,7 +16,7 @@ function callerOf(kind: Principal['kind'], role: Principal['role']): Principal {
   return { kind, role, userId: ann } as Principal;
 }
 
-describe('the right to write or see a credential:', () => {
+describe('the right to write or see a credential', () => {
   const ownSecret = { tier: 'user', ownerId: ann } as const;
   const othersSecret = { tier: 'user', ownerId: bob } as const;
   const org = { tier: 'org', ownerId: null } as const;
@@ -30,7 +30,7 @@ describe('the right to write or see a credential:', () => {
     ['agent', null, false, false, false],
     ['subagent', null, false, false, false],
   ])(
-    'a caller of kind %s and role %s may write its user’s credential: %s, another user’s: %s, the org’s: %s',
+    'of a caller of kind %s and role %s to write is %s for the user’s own, %s for another user’s, and %s for the org’s',
     ([kind, role, mayOwn, mayOthers, mayOrg]) => {
       const caller = callerOf(kind, role);
 
@@ -40,7 +40,7 @@ describe('the right to write or see a credential:', () => {
     },
   );
 
-  test('an agent may see the credentials that its user can use, and an auditor may see all credentials', () => {
+  test('of an agent covers seeing what its user can use, and an auditor may see all', () => {
     expect(
       [ownSecret, othersSecret, org].map((secret) =>
         maySeeCredential(callerOf('agent', null), secret),
@@ -52,7 +52,7 @@ describe('the right to write or see a credential:', () => {
 });
 
 describe('the hosts of a secret', () => {
-  test('hosts are stored in the form in which they are compared', () => {
+  test('are stored in the form in which they are compared', () => {
     expect(
       parseHosts(['API.example.com', 'api.example.com:443', 'bücher.example', '127.0.0.1:80']),
     ).toEqual(['api.example.com', 'xn--bcher-kva.example', '127.0.0.1:80']);
@@ -72,17 +72,17 @@ describe('the hosts of a secret', () => {
     '-a.example',
     'not a host!!',
     '[::1',
-  ])('%j is not a valid host', (host) => {
+  ])('may not be %j', (host) => {
     expect(() => parseHosts([host])).toThrow(expect.objectContaining({ code: 'invalid_params' }));
   });
 });
 
-describe('the hosts and the name of a credential:', () => {
+describe('the hosts and the name of a credential', () => {
   const name = { kind: 'connection', reference: 'google' } as const;
   const ownSecret = { tier: 'user', ownerId: ann } as const;
   const fiftyHosts = Array.from({ length: 50 }, (_, at) => `h${at}.example.com`);
 
-  test('only the credential’s owner adds hosts to it, and at most fifty', () => {
+  test('can get up to fifty hosts, and only from the credential’s owner', () => {
     const owner = callerOf('user', 'member');
     const findNewHosts = (allowedHosts: string[], hosts: string[], caller = owner) =>
       newHostsOf(caller, { ...ownSecret, allowedHosts }, { hosts, name });
@@ -101,7 +101,7 @@ describe('the hosts and the name of a credential:', () => {
     );
   });
 
-  test('a name means the user’s own credential if there is one, and otherwise the org’s; a name with org/ always means the org’s', () => {
+  test('are found by name, first among the user’s own credentials and then among the org’s, or with org/ only among the org’s', () => {
     const mine = { name: 'crm', tier: 'user' } as const;
     const orgSecret = { name: 'crm', tier: 'org' } as const;
 

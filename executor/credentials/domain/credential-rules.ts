@@ -3,7 +3,7 @@ import { secretHostsMax } from '#contracts/http/secrets';
 import type { Principal, Tier } from '#contracts/vocabulary';
 import { AppError } from '#errors';
 
-/** The fields that the rules for secrets and connections read: owner and allowed hosts. */
+/** The fields of a secret or connection that these rules read: owner and allowed hosts. */
 export interface CredentialOwner {
   readonly tier: Tier;
   readonly ownerId: string | null;
@@ -25,7 +25,7 @@ export function mayWriteCredential(
 
 /**
  * Whether the caller may see a credential's name and hosts. A user and the user's agents may see
- * those that they can use, and an auditor may see all. Values are never shown.
+ * the credentials that they can use. An auditor may see all. Values are never shown.
  */
 export function maySeeCredential(
   principal: Principal,
@@ -61,7 +61,7 @@ export function parseReference(reference: string): { name: string; orgOnly: bool
   return { name: orgOnly ? reference.slice(4) : reference, orgOnly };
 }
 
-/** Finds the credential that a reference means, in a list of those that the user can use. */
+/** Finds the credential for a reference in a list of the credentials that the user can use. */
 export function findReferenced<Named extends { readonly name: string; readonly tier: Tier }>(
   namedCredentials: readonly Named[],
   reference: string,
@@ -73,8 +73,8 @@ export function findReferenced<Named extends { readonly name: string; readonly t
 }
 
 /**
- * The given hosts that the credential may not go to yet. Throws `host_not_allowed` when the caller
- * may not add them, or when the credential would have too many hosts.
+ * Those of the given hosts that are not yet allowed for the credential. Throws `host_not_allowed`
+ * when the caller may not add them, or when the credential would have too many hosts.
  */
 export function newHostsOf(
   principal: Principal,
@@ -103,7 +103,7 @@ export function newHostsOf(
   return missing;
 }
 
-/** The reference to a credential that permission keys contain. */
+/** The reference to a credential as permission keys contain it. */
 export function referenceOf({ tier, name }: { tier: Tier; name: string }): string {
   return tier === 'org' ? `org/${name}` : name;
 }

@@ -11,7 +11,7 @@ describe('the value of a secret', () => {
     'value\u0085',
     'value\ud800',
     'abc',
-  ])('%j is refused, even as it is', (value) => {
+  ])('%j is refused, even with as_is', (value) => {
     for (const asIs of [false, true]) {
       expect(() => checkSecretValue(value, { asIs })).toThrow(
         expect.objectContaining({
@@ -48,7 +48,7 @@ describe('the value of a secret', () => {
     ['{"client_id":"\\u200babc","client_secret":"CANARY"}', 'invisible characters'],
     ['{"client_id":"abc","client_secret":"CANARY\\n"}', 'line breaks'],
   ] as const)(
-    '%j looks pasted: refused without showing it, and taken as it is',
+    '%j is refused as probably pasted wrongly, without repeating the value, and accepted with as_is',
     ([value, told]) => {
       expect(() => checkSecretValue(value)).toThrow(
         expect.objectContaining({
@@ -71,13 +71,13 @@ describe('the value of a secret', () => {
     'CANARY==',
     '{"scopes":["a b"],"port":1,"name":"a b c"}',
     '{not json',
-  ])('%j is taken', (value) => {
+  ])('%j is accepted', (value) => {
     expect(() => checkSecretValue(value)).not.toThrow();
   });
 });
 
-describe('the value that is stored (storedSecretValue)', () => {
-  test('is a key file on one line', () => {
+describe('the stored form of a value (toStoredSecretValue)', () => {
+  test('has the members of a key file on one line', () => {
     const file =
       '{\n\t"client_email": "bot@example.com",\n\t"private_key": "-----BEGIN\\nabc"\n}\n';
     const stored = toStoredSecretValue(file);
@@ -85,7 +85,7 @@ describe('the value that is stored (storedSecretValue)', () => {
     expect(JSON.parse(stored)).toEqual(JSON.parse(file));
   });
 
-  test.for(['{ "a": 1 }', 'CANARY\n', '{CANARY\n}'])('is %j as it was given', (value) => {
+  test.for(['{ "a": 1 }', 'CANARY\n', '{CANARY\n}'])('is the same as the value %j', (value) => {
     expect(toStoredSecretValue(value)).toBe(value);
   });
 });

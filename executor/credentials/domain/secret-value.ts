@@ -7,7 +7,7 @@ const valueCharactersMin = 4;
 const controlCharacters = /[\u0000-\u001f\u007f-\u009f]/;
 const blankAtAnEnd = /^\p{Zs}|\p{Zs}$/u;
 const invisibleCharacters = new RegExp(`[\\u00a0${hiddenCharacters}]`, 'u');
-/** `Bearer abc`, `Token token=abc`, `X-Api-Key: abc`: a word, a blank and what follows it. */
+/** Matches `Bearer abc`, `Token token=abc` and `X-Api-Key: abc`: a word, a blank and more text. */
 const schemeAndValue = /^[a-z][a-z0-9-]{0,40}:? +\S|^(?:authorization:|token=)/i;
 const inQuotes = /^(["'`]).*\1$|^“.*”$/su;
 
@@ -26,9 +26,9 @@ export function toStoredSecretValue(value: string): string {
 }
 
 /**
- * Refuses a value that a header cannot carry unchanged, such as one with a line feed, and one that
- * was probably pasted with more than the secret. `asIs` says that the latter is meant. Throws
- * `invalid_params`; with `reason: looks_pasted` where `asIs` would help. No error contains the value.
+ * Refuses a value that a header cannot carry unchanged, such as one with a line feed. Also refuses
+ * a value that probably has something besides the secret, unless `asIs` is set. Throws
+ * `invalid_params`, with `reason: looks_pasted` if `asIs` would help. No error contains the value.
  */
 export function checkSecretValue(
   value: string,
@@ -58,7 +58,7 @@ export function checkSecretValue(
   );
 }
 
-/** What a value has that was probably pasted with it, in words that follow "The value". */
+/** Describes what was probably pasted with the secret. The words follow "The value". */
 function findPastedProblem(value: string): string | undefined {
   const parts = parseParts(value);
   if (parts === undefined) {

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { createKeyPair } from '../providers.testing.ts';
 import { signAssertion } from './assertion.ts';
 
-/** A key with made-up numbers: quick to make, and slow to sign with. */
+/** An RSA key with made-up numbers. It is quick to create, but signing with it is slow. */
 function madeUpKey(bits: number): string {
   const createNumber = (length: number) => {
     const bytes = randomBytes(length / 8);
@@ -27,7 +27,7 @@ describe('an assertion', () => {
     expect(signWith(createKeyPair(type).pem)).toMatch(/^[\w-]+\.[\w-]+\.[\w-]+$/);
   });
 
-  test('is not signed with a key that is so long that other calls would have to wait', () => {
+  test('is not signed with a key so long that other calls would have to wait', () => {
     const pem = madeUpKey(8_192);
     expect(() => signWith(pem)).toThrow(
       expect.objectContaining({

@@ -16,8 +16,8 @@ const modulusBitsMin = 2_048;
 const modulusBitsMax = 4_096;
 
 /**
- * Signs a JSON Web Token with RS256 (RFC 7515 §3.1), by the part `private_key`. The parts
- * `private_key_id` and `key_id`, when there is one, become the header `kid`.
+ * Signs a JSON Web Token with RS256 (RFC 7515 §3.1), using the part `private_key` of the secret.
+ * The part `private_key_id` or `key_id`, if present, becomes the header `kid`.
  */
 export function signAssertion(claims: Claims, parts: SecretParts, secretName: string): string {
   const key = readPrivateKey(parts.get('private_key') ?? '', secretName);
@@ -32,8 +32,8 @@ export function signAssertion(claims: Claims, parts: SecretParts, secretName: st
 }
 
 /**
- * The times of an assertion. It begins before now, because the clock of the provider may be behind,
- * and lives for two and a half minutes: Salesforce accepts three at most.
+ * The times of an assertion. It is valid from a moment before now, because the provider's clock may
+ * be slow, and for two and a half minutes: Salesforce accepts at most three.
  */
 export function assertionTimesOf(nowMs: number): { iat: number; exp: number } {
   const now = Math.floor(nowMs / 1_000);
@@ -41,8 +41,8 @@ export function assertionTimesOf(nowMs: number): { iat: number; exp: number } {
 }
 
 /**
- * Reads a PEM key. Restores line breaks that a one-line form field, or JSON that was escaped twice,
- * has removed.
+ * Reads a PEM key. Restores line breaks that were lost in a one-line form field or in JSON that was
+ * escaped twice.
  */
 function readPrivateKey(pem: string, secretName: string): KeyObject {
   const pemMatch = /-----BEGIN ((?:RSA )?PRIVATE KEY)-----([\s\S]*?)-----END \1-----/.exec(pem);

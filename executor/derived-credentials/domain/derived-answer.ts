@@ -5,8 +5,8 @@ import { readTokenAnswer, shownErrorOf } from '../../providers/domain/token-answ
 export type DerivedAnswer =
   | { readonly kind: 'granted'; readonly token: string; readonly expiresInSeconds: number | null }
   /**
-   * The provider refused the secret or its permissions. Only a person can change that. `isOfSecret`
-   * is true when it refused the secret itself.
+   * The provider refused the secret, or what was requested with it. Only a person can change that.
+   * `isOfSecret` is true when it refused the secret itself.
    */
   | { readonly kind: 'refused'; readonly error: string; readonly isOfSecret: boolean }
   /** The request may be tried again later. */
@@ -14,7 +14,10 @@ export type DerivedAnswer =
 
 /** These refusals say nothing about the secret (RFC 6749 §4.1.2.1). */
 const passingErrors = ['temporarily_unavailable', 'server_error', 'slow_down'];
-/** These refusals are of the client or its assertion (RFC 6749 §5.2); others are of scopes and the like. */
+/**
+ * These errors refuse the client or its assertion (RFC 6749 §5.2). Other errors refuse scopes and
+ * the like.
+ */
 const errorsOfSecret = ['invalid_client', 'invalid_grant', 'unauthorized_client'];
 
 interface ProviderAnswer {
@@ -45,12 +48,13 @@ export function readDerivedAnswer(
 }
 
 /**
- * GitHub answers so to a wrong key or app, to a suspended installation, and to one that is gone. The
- * request holds nothing else; permissions that the installation lacks are 422.
+ * GitHub answers with these statuses for a wrong key or app, a suspended installation, and a
+ * deleted installation. The request contains nothing else that they could mean; for permissions
+ * that the installation lacks, GitHub answers 422.
  */
 const refusingStatuses = [401, 403, 404];
 
-/** `{token, expires_at}` of GitHub; its errors are `{message}`. */
+/** Reads GitHub's answer, `{token, expires_at}`, or `{message}` for an error. */
 function readInstallationAnswer({ status, text, nowMs }: ProviderAnswer): DerivedAnswer {
   if (status >= 500 || status === 429 || status === 408) {
     return { kind: 'unusable', problem: `answered with status ${status}` };
@@ -58,7 +62,7 @@ function readInstallationAnswer({ status, text, nowMs }: ProviderAnswer): Derive
   const body = parseRecord(text);
   if (status >= 400) {
     const message = body?.['message'];
-    // GitHub answers 403 when its limits are used up.
+    // GitHub also answers 403 when a rate limit is used up.
     if (typeof message === 'string' && /rate limit/i.test(message.slice(0, 200)))
       return { kind: 'unusable', problem: 'its rate limit is used up' };
     const isOfSecret = refusingStatuses.includes(status);

@@ -1,13 +1,17 @@
 import { AppError } from '#errors';
 
-/** The parts of a secret by their names, read from the JSON object that its value is. */
+/**
+ * The parts of a secret by name. The value of such a secret is a JSON object with the parts as
+ * members.
+ */
 export type SecretParts = ReadonlyMap<string, string>;
 
 const partCharactersMax = 8_192;
 
 /**
- * Reads the parts of a secret. Members that are no texts or numbers do not count, so the key file of
- * a provider can be stored as it is. Throws `credential_missing` when a required part is absent.
+ * Reads the parts of a secret. Ignores members that are neither strings nor numbers, so a
+ * provider's key file can be stored as it is. Throws `credential_missing` when a required part is
+ * absent.
  */
 export function readParts(
   value: string,
@@ -29,7 +33,7 @@ export function readParts(
   );
 }
 
-/** The error for a secret that cannot be used as its service needs it. `problem` is a clause. */
+/** The error for a secret that does not fit its service. `problem` is a clause. */
 export function unfitSecretError(
   name: string,
   problem: string,
@@ -50,8 +54,8 @@ function parseObject(text: string): object | undefined {
 }
 
 /**
- * Fills a text with the values of parts. Undefined when a part in it is absent. `encode` writes a
- * value for its place.
+ * Replaces the names of parts in a text by their values. Undefined when one of these parts is
+ * absent. `encode` encodes each value for its place.
  */
 export function fillInParts(
   text: string,

@@ -17,7 +17,7 @@ interface AssertionSource {
   /** The name of the secret, for errors. */
   readonly name: string;
   readonly nowMs: number;
-  /** An id that no other assertion has. */
+  /** An id that is unique to this assertion. */
   readonly assertionId: string;
 }
 
@@ -91,8 +91,8 @@ function bearerClaimsOf(
 }
 
 /**
- * Authenticates the client (RFC 6749 §2.3.1, RFC 7523 §2.2). Encodes only characters that need it,
- * because many providers do not decode what they get.
+ * Authenticates the client (RFC 6749 §2.3.1, RFC 7523 §2.2). Encodes only characters that must be
+ * encoded, because many providers do not decode the values.
  */
 function authenticationOf(
   { authentication }: Extract<TokenDerivation, { kind: 'client_credentials' }>,
@@ -123,7 +123,8 @@ function authenticationOf(
 }
 
 /**
- * The scopes to ask for: those of the template, or of these the ones that the part `scopes` names.
+ * The scopes to request: the template's scopes, or only those that the part `scopes` of the secret
+ * also lists.
  */
 function toScopeText(scopes: readonly string[], { parts, name }: AssertionSource): string {
   const chosen = parts
@@ -138,7 +139,7 @@ function toScopeText(scopes: readonly string[], { parts, name }: AssertionSource
   });
 }
 
-/** A parameter whose part is absent is left out. */
+/** A parameter is left out if it refers to a part that the secret does not have. */
 function fillParameters(
   parameters: Readonly<Record<string, string>>,
   { parts }: AssertionSource,
@@ -151,7 +152,10 @@ function fillParameters(
   );
 }
 
-/** Fills segments of the path, so that a value changes neither host nor path. */
+/**
+ * Fills values into segments of the path. The encoding prevents a value from changing the host or
+ * the rest of the path.
+ */
 function fillTokenUrl(url: string, { parts, name }: AssertionSource): string {
   const filled = fillInParts(url, parts, (value, part) => {
     if (/^[\w~-][\w.~-]{0,127}$/.test(value)) return value;

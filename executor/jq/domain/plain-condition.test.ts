@@ -29,7 +29,7 @@ describe('a plain condition', () => {
     ['.a == 1 and .b == 2', { a: 1 }, false],
     ['.a == 1 or .b.c', { a: 1, b: 5 }, true],
     ['.a == 1 or .b.c', { b: 5 }, undefined],
-  ])('%s of %j is %j', ([filter, value, holds]) => {
+  ])('%s for the value %j is %j', ([filter, value, holds]) => {
     const condition = parsePlainCondition(filter);
     expect(condition && holdsPlainCondition(condition, value)).toBe(holds);
   });
@@ -48,7 +48,7 @@ describe('a plain condition', () => {
     '.',
     '',
     `.a == "${'x'.repeat(400)}"`,
-  ])('is not %j, which jq runs', (filter) => {
+  ])('is not %j, which jq evaluates', (filter) => {
     expect(parsePlainCondition(filter)).toBeUndefined();
   });
 });

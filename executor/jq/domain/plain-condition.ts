@@ -26,7 +26,8 @@ const charactersMax = 300;
  * `and`. Undefined for any other filter, which jq must run.
  */
 export function parsePlainCondition(filter: string): PlainCondition | undefined {
-  // No plain condition holds quoted spaces around a joining word, so the text can be split there.
+  // A quoted text in a plain condition never contains ` or ` or ` and `, so the text can be split
+  // there.
   if (filter.length > charactersMax) return undefined;
   const joined = / or /.test(filter) ? 'or' : 'and';
   const terms: ConditionTerm[] = [];
@@ -44,8 +45,8 @@ export function parsePlainCondition(filter: string): PlainCondition | undefined 
 }
 
 /**
- * Whether the condition holds, as jq decides it: everything but false and null is true. Undefined
- * where jq reports an error, such as for a member of a list.
+ * Whether the condition is true, as jq would decide: every value except false and null counts as
+ * true. Undefined where jq reports an error, such as for a member of a list.
  */
 export function holdsPlainCondition(
   { terms, joined }: PlainCondition,
@@ -66,11 +67,11 @@ function holdsTerm(
   const foundValue = valueAt(path, value);
   if (foundValue === undefined) return undefined;
   if (compared === undefined) return foundValue !== null && foundValue !== false;
-  // Lists and objects equal no literal.
+  // Lists and objects are never equal to a literal.
   return (foundValue === compared.with) === compared.isEqual;
 }
 
-/** The value at a path, null where there is none; undefined where jq reports an error. */
+/** The value at a path, or null if there is no value. Undefined where jq reports an error. */
 export function valueAt(path: readonly string[], value: JsonValue): JsonValue | undefined {
   let foundValue: JsonValue = value;
   for (const member of path) {

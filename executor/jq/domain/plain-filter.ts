@@ -33,7 +33,7 @@ const surroundingSpace = /^[ \t\r\n]+|[ \t\r\n]+$/g;
 /** When an output is larger than this, jq runs the filter and reports the error. */
 const outputBytesMax = 256 * 1024;
 
-/** How many values and characters may still be read. The filters of one call share this budget. */
+/** How many more values and characters may be read. The filters of one call share this budget. */
 export interface PlainBudget {
   left: number;
 }
@@ -61,7 +61,7 @@ export function parsePlainFilter(filter: string): PlainFilter | undefined {
 }
 
 interface Scanner {
-  /** Matches at the current position and moves past the match. */
+  /** Tries the pattern at the current position and moves past the match. */
   take(pattern: RegExp): RegExpExecArray | undefined;
   isAtEnd(): boolean;
   readonly text: string;
@@ -168,7 +168,7 @@ function followPath(
   return followPath(member ?? null, rest, pathOutputs);
 }
 
-/** False for numbers that are written with an exponent, because jq prints them differently. */
+/** False for numbers in exponent notation, because jq prints them differently. */
 function isPrintable(value: JsonValue, budget: PlainBudget): boolean {
   budget.left -= typeof value === 'string' ? value.length : 1;
   if (budget.left < 0) return false;

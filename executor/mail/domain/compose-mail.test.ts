@@ -25,18 +25,18 @@ const full = {
 };
 
 describe('a composed message', () => {
-  test('is the same whenever it is composed, and has neither a date nor an id', () => {
+  test('has the same bytes each time, with neither a date nor an id', () => {
     const message = composeMail(full, boundary);
     expect(composeMail(structuredClone(full), boundary)).toBe(message);
     expect(message).not.toMatch(/^(?:date|message-id):/im);
-    // An approved call is replayed only with the bytes that were approved, so a change of these
-    // bytes ends approvals that are open during an upgrade.
+    // An approved call is replayed only if its bytes are the approved ones. So if these bytes
+    // change in a release, approvals that are open during the upgrade become stale.
     expect(hash('sha256', message)).toBe(
       'ce9d873c8de914b6a0f4f6995715185cb6cee11f082843a2eaa277a8b029d23b',
     );
   });
 
-  test('has only ASCII characters, in lines of at most 76 characters where it encodes others', () => {
+  test('has only ASCII characters, and lines of at most 76 characters where other characters are encoded', () => {
     const message = composeMail(
       { ...full, subject: 'ü'.repeat(500), to: [`${'ü'.repeat(200)} <ann@acme.example>`] },
       boundary,
@@ -46,7 +46,7 @@ describe('a composed message', () => {
     expect(Math.max(...message.split('\r\n').map(({ length }) => length))).toBeLessThanOrEqual(78);
   });
 
-  test('is where the template says, with the rest of the body beside it', () => {
+  test('is at the place in the body that the template names, beside the other members', () => {
     const body = { to: ['ann@acme.example'], threadId: '18c2', subject: 'Hi', text: 'Hello' };
     const into = ['message', 'raw'];
     const compose = { format: 'rfc822', into, encoding: 'base64url' } as const;
@@ -98,7 +98,10 @@ function attachment(parts: Record<string, string>): MailValues {
   return { attachments: [{ filename: 'a.txt', base64: 'YQ==', ...parts }] };
 }
 
-/** Texts in which parsers of mail could find something else. */
+/**
+ * Texts that a mail parser could mistake for structure, such as headers, boundaries or encoded
+ * words.
+ */
 const special = fc.constantFrom(
   '\r\n',
   '\n',
@@ -133,7 +136,7 @@ const special = fc.constantFrom(
 const anyText = fc
   .array(fc.oneof(special, fc.string({ unit: 'grapheme', maxLength: 20 })), { maxLength: 12 })
   .map((parts) => parts.join(''));
-/** Mostly texts that the composer accepts, and some that it refuses. */
+/** Generates mostly texts that the composer accepts, and some that it refuses. */
 function mostlyWithout(refused: RegExp) {
   const accepted = anyText.map((text) => text.replaceAll(refused, ''));
   return fc.oneof({ weight: 20, arbitrary: accepted }, { weight: 1, arbitrary: anyText });
@@ -168,7 +171,7 @@ const mail = fc.record(
 );
 
 test.runIf(hasPython)(
-  'another parser finds exactly the recipients, subject, texts and files that were given',
+  'another parser finds exactly the given recipients, subject, texts and files',
   () => {
     const composed = fc.sample(mail, { numRuns: 300, seed: 89 }).flatMap((values) => {
       try {
@@ -200,7 +203,7 @@ test.runIf(hasPython)(
         filename: null,
         base64: base64Of(text.replaceAll(/\r\n|\r|\n/g, '\r\n')),
       }));
-      // Python leaves out blanks around the name of a file.
+      // Python removes blanks around the name of a file.
       const trim = (filename: string | null) => filename?.trim() ?? null;
       const files = values.attachments ?? [];
       expect(

@@ -5,7 +5,7 @@ import { readMail } from './mail-fields.ts';
 import type { Mail, MailValues } from './mail-fields.ts';
 import { addressHeaders, attachmentHeader, messageIdHeaders, textHeader } from './mail-headers.ts';
 
-/** A message or a part of one: its headers about the content, and the content in ASCII. */
+/** A message, or a part of one: the headers that describe the content, and the content in ASCII. */
 interface Entity {
   readonly headers: readonly string[];
   readonly content: string;
@@ -15,9 +15,9 @@ const newLine = '\r\n';
 const base64LineCharacters = 76;
 
 /**
- * Replaces the mail fields of a body by the message that they make. The result depends only on the
- * fields and the boundary: it has no Date and no Message-ID, which the provider sets, so that a
- * replay composes the bytes that were approved.
+ * Replaces the mail fields of a body by the composed message. The result depends only on the fields
+ * and the boundary. It has no Date and no Message-ID, which the provider adds, so a replay composes
+ * exactly the approved bytes.
  */
 export function composeBody(
   body: Readonly<Record<string, JsonValue>>,
@@ -35,7 +35,7 @@ export function composeBody(
   });
 }
 
-/** The message that the fields make (RFC 5322 and MIME), in ASCII. */
+/** Composes the message in ASCII (RFC 5322 and MIME). */
 export function composeMail(values: MailValues, boundary: string): string {
   const mail = readMail(values);
   const { headers, content } = contentOf(mail, boundary);
@@ -47,7 +47,7 @@ function headersOf(mail: Mail): string[] {
     ...addressHeaders('From', mail.from),
     ...addressHeaders('To', mail.to),
     ...addressHeaders('Cc', mail.cc),
-    // Providers send to the recipients in the headers, and take this header out themselves.
+    // The provider sends to the recipients in this header and removes the header before sending.
     ...addressHeaders('Bcc', mail.bcc),
     ...addressHeaders('Reply-To', mail.replyTo),
     ...(mail.subject === undefined ? [] : [textHeader('Subject', mail.subject)]),
@@ -79,8 +79,8 @@ function textEntity(subtype: 'plain' | 'html', text: string): Entity {
 }
 
 /**
- * All content is base64, whose lines never begin with hyphens: no text and no file can hold a
- * boundary.
+ * All content is base64, and lines of base64 never begin with hyphens. So no text and no file can
+ * contain a boundary.
  */
 function base64Entity(headers: readonly string[], bytes: Buffer): Entity {
   const text = bytes.toString('base64');

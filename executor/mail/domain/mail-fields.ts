@@ -10,7 +10,7 @@ export interface Attachment {
   readonly bytes: Buffer;
 }
 
-/** The fields of a message, checked: no value can begin another header or name another recipient. */
+/** The checked fields of a message: no value can begin another header or add a recipient. */
 export interface Mail {
   readonly from: readonly MailAddress[];
   readonly to: readonly MailAddress[];
@@ -27,7 +27,7 @@ export interface Mail {
 
 export type MailValues = Readonly<Partial<Record<MailField, JsonValue>>>;
 
-/** Well above a name and an address of the greatest length (RFC 5321 §4.5.3.1). */
+/** More than a name and an address can have (RFC 5321 §4.5.3.1). */
 const addressCharactersMax = 500;
 const subjectCharactersMax = 1000;
 const filenameCharactersMax = 255;
@@ -79,7 +79,7 @@ function addressesOf(values: MailValues, name: MailField): MailAddress[] {
   });
 }
 
-/** Message-IDs are copied from a header, where several stand in one text. */
+/** Callers copy Message-IDs from a header, which may contain several. */
 function messageIdsOf(values: MailValues, name: MailField): string[] {
   const text = textOf(values[name], name)?.trim() ?? '';
   if (text === '') return [];
@@ -113,7 +113,7 @@ function attachmentOf(value: JsonValue): Attachment {
     throw invalidParam(`${name}.content_type`, message);
   }
   const bytes = Buffer.from(typeof base64 === 'string' ? base64 : '', 'base64');
-  // Refuses a text that decoders could read in two ways.
+  // Refuses base64 that decoders could read in two ways.
   if (bytes.toString('base64') !== base64) {
     throw invalidParam(`${name}.base64`, 'must be base64, with padding and without line breaks');
   }

@@ -6,9 +6,12 @@ import type { MailAddress } from '#templates';
  * extended parameters (RFC 2231) in names of files. All values were checked by `readMail`.
  */
 
-/** With `=?UTF-8?B?`, `?=` and the longest name of a header, a line has at most 76 characters. */
+/**
+ * A line with this many encoded bytes, `=?UTF-8?B?`, `?=` and the longest header name has at most
+ * 76 characters.
+ */
 const wordBytesMax = 39;
-/** A text of this length fits on one line with the name of its header. */
+/** A text of this length fits on one line after the longest header name. */
 const plainCharactersMax = 60;
 /** The most characters of one part of an extended parameter. */
 const sectionCharactersMax = 54;
@@ -17,12 +20,12 @@ export function textHeader(name: string, text: string): string {
   return `${name}: ${isPlain(text) ? text : encodedWords(text)}`;
 }
 
-/** A header with one address in each line; none without addresses. */
+/** A header with one address per line. Empty when there are no addresses. */
 export function addressHeaders(name: string, addresses: readonly MailAddress[]): string[] {
   return listHeaders(name, addresses.map(mailbox), ',');
 }
 
-/** A header with one Message-ID in each line; none without them. */
+/** A header with one Message-ID per line. Empty when there are no ids. */
 export function messageIdHeaders(name: string, ids: readonly string[]): string[] {
   return listHeaders(name, ids, '');
 }
@@ -37,8 +40,8 @@ function mailbox({ address, name }: MailAddress): string {
 }
 
 /**
- * Whether readers find in a header exactly this text. A text that looks like an encoded word is
- * encoded, because readers would decode it to another one.
+ * Whether a reader of the header gets exactly this text. A text that looks like an encoded word is
+ * encoded, because readers would decode it to another text.
  */
 function isPlain(text: string): boolean {
   return (
@@ -68,7 +71,7 @@ export function attachmentHeader(filename: string): string {
   const disposition = 'Content-Disposition: attachment;\r\n ';
   if (isPlain(filename) && !/["\\]/.test(filename)) return `${disposition}filename="${filename}"`;
   const text = `UTF-8''${encode(filename, 'attachments.filename')}`;
-  // A triplet such as %C3 is never divided.
+  // The pattern never splits a triplet such as %C3.
   const sections = text.match(new RegExp(`(?:%..|[^%]){1,${sectionCharactersMax / 3}}`, 'g')) ?? [];
   if (sections.length === 1) return `${disposition}filename*=${text}`;
   return disposition + sections.map((each, at) => `filename*${at}*=${each}`).join(';\r\n ');

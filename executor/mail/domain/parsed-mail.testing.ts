@@ -1,13 +1,13 @@
 import { spawnSync } from 'node:child_process';
 
-/** A message as the e-mail package of Python reads it. */
+/** A message as Python's e-mail package parses it. */
 export interface ParsedMail {
   readonly headers: readonly string[];
-  /** The addresses in each header that has some. */
+  /** The addresses in each header that has any. */
   readonly addresses: Readonly<Record<string, readonly string[]>>;
   /**
-   * The names and addresses that Python's older parser finds in To, Cc and Bcc. The newer one keeps
-   * the blanks between encoded words of a name.
+   * The names and addresses that Python's older parser finds in To, Cc and Bcc. The newer parser
+   * keeps the blanks between the encoded words of a name.
    */
   readonly recipients: readonly (readonly [name: string, address: string])[];
   readonly subject: string | null;
@@ -52,7 +52,7 @@ print(json.dumps([read(base64.b64decode(each)) for each in json.load(sys.stdin)]
 
 export const hasPython = spawnSync('python3', ['-c', 'import email.policy']).status === 0;
 
-/** Reads messages by an implementation that has nothing in common with the composer. */
+/** Parses messages with Python's e-mail package, which shares no code with the composer. */
 export function parseByPython(messages: readonly string[]): ParsedMail[] {
   const input = JSON.stringify(messages.map((each) => Buffer.from(each).toString('base64')));
   const { stdout, stderr, status } = spawnSync('python3', ['-c', script], {

@@ -28,7 +28,7 @@ describe('the bytes in a tool’s answer', () => {
     ]);
   });
 
-  test('have a pointer into the result from which repeated text was removed', () => {
+  test('have a pointer into the result as it is after repeated text was removed', () => {
     const errorResult = {
       structuredContent: { a: 1 },
       content: [{ type: 'text', text: '{"a":1}' }, image],
@@ -56,7 +56,7 @@ describe('the bytes in a tool’s answer', () => {
     }
   });
 
-  test('of an incomplete result are found, and the body says that it is incomplete', () => {
+  test('of an incomplete result are found too, and the body is marked as incomplete', () => {
     const body = (resultType: string) =>
       toToolBody(answerOf({ resultType, content: [] }), new Map());
     expect(body('complete')).toEqual({ content: [] });

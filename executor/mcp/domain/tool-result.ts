@@ -31,9 +31,9 @@ export function listToolBytes({ result }: RpcResponse): ToolBytes[] {
 
 /**
  * Turns a tool's answer into the body of a call: `content`, `structuredContent` and `isError` as
- * the server sent them. In place of bytes the body says their size and what happened to them. A
- * text that only repeats the structured content is left out. A protocol error becomes `{error:
- * {code, message}}`.
+ * the server sent them. In place of bytes the body has their size and what happened to them. A text
+ * that only repeats the structured content is left out. A protocol error becomes `{error: {code,
+ * message}}`.
  */
 export function toToolBody(
   { result, error }: RpcResponse,

@@ -3,7 +3,7 @@ import { AppError } from '#errors';
 
 const hiddenPattern = new RegExp(`[${hiddenCharacters}]`, 'gu');
 
-/** Refuses characters that a person would not see, or that reorder what the person reads. */
+/** Refuses characters that a person would not see, or that change the order of the visible text. */
 export function requirePlainText(field: string, text: string | undefined): void {
   if (text === undefined) return;
   const hiddenMatches = [...text.matchAll(hiddenPattern)];

@@ -2,7 +2,10 @@
 export const requestTtlSeconds = 7 * 86_400;
 
 const openRequestsMax = { agent: 5, user: 20 };
-/** Of one agent with its subagents, and of all agents of a user; of a user's own requests. */
+/**
+ * `subtree`: the requests of one agent with its subagents. `user`: those of all agents of a user,
+ * or of the user alone.
+ */
 const requestsPerDayMax = { subtree: 10, user: 20 };
 
 interface LimitCounts {
@@ -17,8 +20,8 @@ interface LimitCounts {
 }
 
 /**
- * The limit that one more request would exceed, with the time until it ends by itself; null when
- * there is room (docs/reference/requests.md#request-limits).
+ * The limit that one more request would exceed, with the time until the limit allows a request
+ * again; null when another request is allowed (docs/reference/requests.md#request-limits).
  */
 export function findExceededLimit(
   counts: LimitCounts,

@@ -10,8 +10,8 @@ export interface RequestRightsFields {
 const isPerson = ({ kind, role }: Principal): boolean => kind === 'user' && role !== null;
 
 /**
- * Whether the caller may see the request: the identities that asked and their ancestors, and the
- * org's admins and auditors when they act as themselves.
+ * Whether the caller may see the request. The identities that asked for it and their ancestors may,
+ * and so may the org's admins and auditors, but not their agents.
  */
 export function maySeeRequest(caller: Principal, { audience }: RequestRightsFields): boolean {
   if (audience.includes(caller.identityId)) return true;
@@ -20,7 +20,7 @@ export function maySeeRequest(caller: Principal, { audience }: RequestRightsFiel
 
 /**
  * Whether the caller may answer: the requester's user, or an admin for tier `org`. Agents never
- * may, not even those of an admin.
+ * may, not even an admin's agents.
  */
 export function mayAnswerRequest(
   caller: Principal,
@@ -31,9 +31,8 @@ export function mayAnswerRequest(
 }
 
 /**
- * Whether the caller may take the request back: the requester, its ancestors and admins, but not
- * identities that asked for the same later. What is cancelled when an agent does so, see
- * `cancelRequest`.
+ * Whether the caller may take the request back. The requester, its ancestors and admins may, but
+ * not identities that asked for the same later. `cancelRequest` describes what an agent takes back.
  */
 export function mayCancelRequest(
   caller: Principal,

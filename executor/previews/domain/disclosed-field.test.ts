@@ -38,7 +38,7 @@ describe('a disclosed field', () => {
     expect(Buffer.byteLength(shortenText('ü'.repeat(20_000), 10_240))).toBeLessThanOrEqual(10_240);
   });
 
-  test('says that its filter failed', () => {
+  test('contains the error of a filter that failed', () => {
     expect(toDisclosedField(entry, { ok: false, message: 'no' })).toEqual({
       label: 'Title',
       value: '',

@@ -21,8 +21,8 @@ export function toDisclosedField(
     return { label, value: '', truncated: false, error };
   }
   const nonNullOutputs = filtered.outputs.filter((output) => output !== 'null');
-  // An empty text is shown as `(empty)`, because sending it clears a field at the upstream. No
-  // output means that the call leaves the field unchanged.
+  // An empty text is shown as `(empty)`, because sending it clears a field at the upstream. If the
+  // filter has no output, the call leaves the field unchanged.
   const text =
     nonNullOutputs.map(textOfOutput).join('\n') || (nonNullOutputs.length > 0 ? '(empty)' : '');
   const boundedText = Buffer.byteLength(text) <= fieldBytesMax ? text : cutBytes(text);

@@ -44,7 +44,7 @@ describe('a request that is too large to be shown', () => {
     expect(sizeOf(shownOutline)).toBeLessThanOrEqual(bytesMax);
   });
 
-  test('shows as many of its values as fit, and says how many there are', () => {
+  test('shows as many values of a list as fit, and how many the list has', () => {
     const labels = Array.from({ length: 5_000 }, (_, at) => `label ${at}`);
 
     const shownOutline = fitOutline(requestWith({ body: { labels, title: 'kept' } }), bytesMax);
@@ -64,7 +64,7 @@ describe('a request that is too large to be shown', () => {
     ]);
   });
 
-  test('shortens long names, and two shortened names are never equal', () => {
+  test('shortens long names so that two shortened names are never equal', () => {
     const long = 'n'.repeat(3_000);
     const body = { [`${long}1`]: 1, [`${long}2`]: 2 };
 
@@ -77,7 +77,7 @@ describe('a request that is too large to be shown', () => {
     expect(shownOutline.shortened).toMatchObject([{ at: '/body', entries: 2, shown: 2 }]);
   });
 
-  test('shows headers, URL and credentials however large its body is', () => {
+  test('shows headers, URL and credentials, however large the body is', () => {
     const shownOutline = fitOutline(requestWith({ body: 'x'.repeat(1_000_000) }), bytesMax);
 
     const { url, headers, credentials } = requestWith({});

@@ -7,14 +7,14 @@ import type { JsonValue } from '#contracts/vocabulary';
 const textBytesMin = 60;
 const nameCharactersMax = 200;
 /**
- * Lists and objects below this depth, and those with too little space, are shown as the beginning
- * of their JSON text.
+ * Objects and lists below this depth, or with too little space, are shown as the beginning of their
+ * JSON text.
  */
 const depthMax = 12;
 const containerBytesMin = 200;
 /** The bytes that an entry needs in addition to its name and value: quotes, colon and comma. */
 const entryBytes = 4;
-/** The bytes that a note of a shortened value needs at least, in addition to its path. */
+/** The least bytes of a note about a shortened value, in addition to its path. */
 const noteBytesMin = 100;
 
 /**
@@ -37,8 +37,8 @@ export function fitOutline(request: ShownRequest, bytesMax: number): ShownReques
 }
 
 /**
- * Adds up bytes that a value's JSON text has at least, up to a limit. Writing the JSON text would
- * take much longer.
+ * Adds up the bytes that a value's JSON text has at least, up to a limit. Writing the JSON text
+ * itself would take much longer.
  */
 function leastSizeOf(value: JsonValue, max: number): number {
   if (typeof value === 'string') return value.length;
@@ -116,7 +116,7 @@ function createCachedMeasures(bytesMax: number): CachedMeasures {
       return String(value).length;
     }
     if (typeof value === 'string') {
-      // The text is larger than the space even without counting JSON escapes.
+      // The text needs more than the space even before JSON escapes are counted.
       if (value.length > bytesMax) return value.length;
       if (value.length < textBytesMin) return textSizeOf(value);
     }
@@ -163,7 +163,7 @@ function createCutter({ measure, identify }: CachedMeasures, noteBytesMax: numbe
   };
 
   const shorten = (value: JsonValue, { bytes, at, depth }: CutRoom): JsonValue => {
-    // What is returned once the notes are full is not used.
+    // Once the list of notes is full, the result is discarded, so the value need not be shortened.
     if (isFull() || measure(value) <= bytes) return value;
     const isShownAsText = depth === depthMax || (depth > 0 && bytes < containerBytesMin);
     if (typeof value !== 'object' || value === null || isShownAsText) {
@@ -243,7 +243,7 @@ function nameBytesOf(name: string, isList: boolean): number {
 
 function beginningOf(text: string, bytes: number): string {
   const roomBytes = Math.max(textBytesMin, bytes);
-  // Space is measured in bytes of JSON, where one character may take six bytes.
+  // Space is measured in bytes of JSON. One character may need six bytes there.
   let length = Math.min(text.length, roomBytes);
   while (length > 0 && sizeOf(text.slice(0, length)) > roomBytes) length = Math.floor(length * 0.8);
   return `${text.slice(0, length).toWellFormed()}…`;
@@ -265,8 +265,9 @@ export function pointerStep(name: string): string {
 }
 
 /**
- * The size of a text as JSON. Checks first whether the text needs escapes: most of tens of
- * thousands of texts need none, and then the size is the length plus the quotes.
+ * The size of a text as JSON. Checks first whether the text has characters that JSON escapes. A
+ * request may have tens of thousands of texts and most need no escapes; their size is the length
+ * plus the quotes.
  */
 function textSizeOf(text: string): number {
   return /^[\w .:/-]{0,100}$/.test(text) ? text.length + 2 : sizeOf(text);

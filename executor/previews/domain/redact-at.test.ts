@@ -23,7 +23,7 @@ test.for<[path: string, shown: unknown, noted: string[]]>([
 });
 
 test.for(['other', 'map.b', 'map.a.c', 'rows.9', 'rows.other', 'toString', '__proto__.a'])(
-  'redactAt returns its input without a copy when the path %s names nothing in it',
+  'redactAt returns its input without a copy when there is nothing at the path %s',
   (path) => {
     expect(redactAt(value, path.split('.'), { at: '', note: () => expect.fail() })).toBe(value);
   },

@@ -2,10 +2,7 @@ import type { JsonValue } from '#contracts/vocabulary';
 import { pointerStep } from './outline.ts';
 import { redactionMarker } from '../../request/domain/shown-headers.ts';
 
-/**
- * The position that a walk through a value has reached, and the callback for each value that is
- * replaced.
- */
+/** The current position in a value, and the callback for each value that is replaced. */
 export interface RedactionWalk {
   /** A JSON pointer with `*` in place of each list index. */
   readonly at: string;
@@ -13,8 +10,8 @@ export interface RedactionWalk {
 }
 
 /**
- * Copies a value and replaces everything in it that the path names. Returns the value itself when
- * the path names nothing in it.
+ * Copies a value and replaces everything at the path. Returns the value itself when there is
+ * nothing at the path.
  */
 export function redactAt(
   value: JsonValue,
@@ -57,7 +54,7 @@ function redactItems(
     if (Number(step) < items.length) redactItem(Number(step), rest, { at: `${at}/${step}`, note });
     return redactedItems ?? items;
   }
-  // A step that is no list index applies to every entry of a list.
+  // A step that is not a list index applies to every entry of a list.
   const steps = step === '*' ? rest : [step, ...rest];
   const childWalk = { at: `${at}/*`, note };
   for (const index of items.keys()) redactItem(index, steps, childWalk);

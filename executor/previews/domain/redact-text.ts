@@ -4,7 +4,7 @@ import { invalidParam } from '#templates';
 
 /**
  * Redacts a body that the caller gave as text. Undefined when the text certainly contains nothing
- * that the path names.
+ * at the path.
  */
 export function redactInText(
   text: string,
@@ -40,8 +40,8 @@ function parseJson(text: string): JsonValue | undefined {
 }
 
 /**
- * Writes JSON text in the form of `JSON.stringify`, but keeps all members of an object when several
- * have one name.
+ * Writes JSON text as `JSON.stringify` would, but keeps all members of an object when several have
+ * the same name.
  */
 function toPlainJson(text: string): string {
   return text.replaceAll(

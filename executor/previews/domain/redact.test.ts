@@ -147,14 +147,14 @@ describe('the request on an approval card', () => {
     expect(shownRequest.redacted).toEqual(['/body/user', '/params/user']);
   });
 
-  test('names the params that a description may not show', () => {
+  test('lists the params that a description may not show', () => {
     expect([
       ...redactedParamsOf({ ...baseAction, redact: ['body.user.password', 'params.token'] }),
     ]).toEqual(['user', 'token']);
   });
 });
 
-describe('in the request on an approval card,', () => {
+describe('the request on an approval card', () => {
   const buildRaw = (parts: Partial<HttpCall>) =>
     buildHttpRequest({
       call: {
@@ -178,7 +178,7 @@ describe('in the request on an approval card,', () => {
       { fromAction: false, credentials },
     );
 
-  test('headers of a call by full URL are shown as they are sent, and headers with credentials are shown without their values', () => {
+  test('shows the headers of a call by full URL, except the values of headers with credentials', () => {
     const shownRequest = showRaw({
       headers: {
         'X-Amz-Target': 'DynamoDB.DeleteTable',
@@ -228,7 +228,7 @@ describe('in the request on an approval card,', () => {
     ['application/octet-stream', { base64: 'R3LDvMOfZQo=' }, 'Grüße\n'],
     ['application/octet-stream', { base64: 'AAE=' }, { base64: 'AAE=' }],
     ['application/octet-stream', 'aGk=', 'aGk='],
-  ])('a body of media type %s given as %j is shown as %j', ([contentType, body, shownRequest]) => {
+  ])('shows a body of media type %s given as %j as %j', ([contentType, body, shownRequest]) => {
     const request = showRaw({ headers: { 'content-type': contentType }, body });
 
     expect(request.body).toEqual(shownRequest);
@@ -236,7 +236,7 @@ describe('in the request on an approval card,', () => {
     expect(request.headers).toEqual({});
   });
 
-  test('values that a credential will replace are left out', () => {
+  test('leaves out values that a credential will replace', () => {
     const header = { kind: 'secret', name: 'key', in: 'header', key: 'X-Team' } as const;
     const query = { kind: 'secret', name: 'key', in: 'query', key: 'Note' } as const;
     const call = {
@@ -272,7 +272,7 @@ describe('in the request on an approval card,', () => {
   });
   const givenParams = { note: 'CANARY-n', key: 'CANARY-k', title: 't', password: 'CANARY-p' };
 
-  test('redacted parameters are hidden in the headers and forms that contain them', () => {
+  test('hides redacted parameters also in headers and forms', () => {
     const callDigest = 'd'.repeat(64);
     const request = buildActionRequest({
       action: withHeaders,
@@ -292,7 +292,7 @@ describe('in the request on an approval card,', () => {
     expect([...redactedParamsOf(withHeaders)]).toContain('key');
   });
 
-  test('headers that the operation redacts are hidden in a call by method and path', () => {
+  test('hides, in a call by method and path, headers that the operation redacts', () => {
     const request = buildRaw({ headers: { 'X-Note': 'CANARY-n', 'Notion-Version': '1' } });
     const shownRequest = showRequest(
       { request, action: withHeaders, baseUrl },
@@ -367,7 +367,7 @@ describe('the list of redacted values', () => {
     });
   });
 
-  test('names the whole text body when a part of it may not be shown and no approval is needed', () => {
+  test('contains the whole text body when a part of it may not be shown and no approval is needed', () => {
     const requestToShow = sentRequest({ body: 'password=CANARY-p' });
     const action = { ...baseAction, redact: ['body.user.password'] };
 

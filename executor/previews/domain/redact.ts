@@ -23,8 +23,8 @@ import { redactionMarker, toShownHeaders } from '../../request/domain/shown-head
 const shownBytesMax = 100 * 1024;
 
 /**
- * What a shown request is made from: the built request, and the action, tool and base URL that it
- * was built from.
+ * What a shown request is made from: the built request, and the action, tool and base URL from
+ * which it was built.
  */
 export interface RequestToShow {
   readonly request: Pick<BuiltRequest, 'projection'>;
@@ -34,10 +34,10 @@ export interface RequestToShow {
 }
 
 /**
- * The request in the form that is stored and shown. Values that the template's `redact` names are
+ * The request in the form that is stored and shown. Values at the template's `redact` paths are
  * replaced wherever they occur: in the params, the body, the headers and the URL. Values that
- * credentials will replace are left out. `redacted` lists where values were replaced, because a
- * caller could write the marker itself.
+ * credentials will replace are left out. `redacted` lists where values were replaced, because the
+ * marker alone proves nothing: a caller could have written it.
  */
 export function showRequest(
   requestToShow: RequestToShow,
@@ -48,7 +48,10 @@ export function showRequest(
   }: {
     fromAction: boolean;
     credentials: readonly ShownCredential[];
-    /** When a part of a text must be hidden, hides the whole text instead of refusing the call. */
+    /**
+     * Set when a text with a part that must be hidden is to be hidden as a whole. Otherwise such a
+     * call is refused.
+     */
     hidesText?: boolean;
   },
 ): ShownRequest {
@@ -103,7 +106,10 @@ export function showRequest(
   );
 }
 
-/** Leaves out JSON pointers to values inside a value that another pointer of the set names. */
+/**
+ * Keeps only the outermost JSON pointers: leaves out pointers to values inside a value that is in
+ * the set too.
+ */
 function outermostOf(paths: ReadonlySet<string>): string[] {
   const isInside = (path: string) => {
     for (let end = path.lastIndexOf('/'); end > 0; end = path.lastIndexOf('/', end - 1)) {
@@ -163,8 +169,8 @@ function credentialParamPathsOf(action: CompiledAction | undefined): string[][] 
 }
 
 /**
- * The headers as they are shown. Those that come from parameters are built again from the redacted
- * parameters.
+ * The headers as they are shown. Headers that come from parameters are built again from the
+ * redacted parameters.
  */
 function showHeaders(
   { request, action, tool }: RequestToShow,
@@ -210,9 +216,7 @@ function removeMembers(value: JsonValue, names: ReadonlySet<string>): JsonValue 
   );
 }
 
-/**
- * Removes the query parameters that a credential replaces. Compares names without regard to case.
- */
+/** Removes the query parameters that a credential replaces. Ignores letter case in names. */
 function removePairs(url: string, names: ReadonlySet<string>): string {
   const queryIndex = url.indexOf('?');
   if (names.size === 0 || queryIndex < 0) return url;
@@ -223,7 +227,7 @@ function removePairs(url: string, names: ReadonlySet<string>): string {
   return url.slice(0, queryIndex) + (pairs.length === 0 ? '' : `?${pairs.join('&')}`);
 }
 
-/** The names of the params of which all or a part is redacted. */
+/** The names of the params that are redacted completely or in part. */
 export function redactedParamsOf(action: CompiledAction): Set<string> {
   const pathsToRedact = [...action.redact.map(parsePath), ...credentialParamPathsOf(action)];
   const paths = pathsToRedact.flatMap((steps) => mirrorBodyPath(steps, action));
@@ -272,8 +276,8 @@ function mirrorBodyPath(steps: string[], action: CompiledAction | undefined): st
 }
 
 /**
- * A call by HTTP method and path names query parameters as they are in the URL, not as the action
- * names them.
+ * Converts a path to the form of a call by HTTP method and path. Such a call has the query
+ * parameters under the names in the URL, not under the action's names.
  */
 function toWirePath(
   [root = '', name = '', ...rest]: string[],

@@ -1,7 +1,7 @@
 import type { ShownCredential } from '#contracts/audit';
 import type { Injection } from '#contracts/permit';
 
-/** Describes where a credential is injected and, if it is known, which account it acts on. */
+/** Describes where a credential is injected and, if known, for which account it acts. */
 export function toShownCredential(
   { kind, credentialName: name, in: location, key, prefix }: Injection,
   account: string | null = null,

@@ -27,8 +27,8 @@ export function readAuthorizationAnswer(query: string): AuthorizationAnswer {
 }
 
 /**
- * Whether the answer comes from the provider that the flow was begun at, as far as the answer names
- * its issuer (RFC 9207 §2.4). A code of one provider must not be sent to another
+ * Whether the answer comes from the provider at which the flow was begun, if the answer names its
+ * issuer (RFC 9207 §2.4). The code of one provider must not be sent to another
  * (docs/reference/credentials.md#connections).
  */
 export function isFromProvider(

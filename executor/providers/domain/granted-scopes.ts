@@ -3,20 +3,22 @@ import { coveredScopes, normaliseScopes } from '#providers';
 
 type ScopeRow = Partial<Pick<OauthProvider, 'scopes' | 'scope_prefix' | 'scopes_always'>>;
 
-/** What a token was granted. */
+/** The scopes of a token. */
 export interface GrantedScopes {
-  /** By the names that requests use. */
+  /** The scopes by the names that requests use for them. */
   readonly scopes: string[];
-  /** The provider's words; null where they are those names. */
+  /** The scopes as the provider spells them; null when the spelling is the same. */
   readonly reported: string[] | null;
 }
 
 /**
- * Scopes that open no API (OpenID Connect Core §3.1.2.1, §11). Providers add and drop them as they
- * like, so they count as granted when they were asked for.
+ * Scopes that give access to no API (OpenID Connect Core §3.1.2.1, §11). Providers add and drop
+ * them at will, so they count as granted if they were requested.
  */
 const protocolScopes = ['openid', 'offline_access'];
-/** Scopes that providers add by themselves and spell alike (OpenID Connect Core §5.4). */
+/**
+ * Scopes that providers add without a request, always in this spelling (OpenID Connect Core §5.4).
+ */
 const addedScopes = [...protocolScopes, 'profile', 'email', 'address', 'phone'];
 const isAdded = (scope: string) => addedScopes.includes(scope.toLowerCase());
 
@@ -41,7 +43,7 @@ export function readGrantedScopes(
   const words = normaliseScopes(provider, reported);
   const askedOf = matchSpellings(asked, words);
   const covered = coveredScopes(provider, [...askedOf.values(), ...words]);
-  // Providers often leave the scopes for a refresh token out of their answer.
+  // Token responses often leave out the scopes that only produce a refresh token.
   const unlisted = [...protocolScopes, ...(provider.scopes_always ?? [])];
   const left = asked.filter((scope) => !covered.includes(scope) && !unlisted.includes(scope));
   const others = words.filter((word) => !askedOf.has(word) && !isAdded(word));
@@ -52,7 +54,8 @@ export function readGrantedScopes(
   const isReworded = isForeign && others.length >= left.length;
   const scopes = new Set([
     ...words
-      // A word of the provider's own is not asked for again, because it may know it in answers only.
+      // A spelling that only the provider uses is not requested again: the provider may understand
+      // it in no request.
       .filter((word) => !isForeign || !others.includes(word))
       .map((word) => askedOf.get(word) ?? word),
     ...(isReworded ? left : []),
@@ -62,7 +65,10 @@ export function readGrantedScopes(
   return { scopes: [...scopes], reported: isRenamed ? reported : null };
 }
 
-/** For each of the provider's words the scope whose name it is, spelled the same or otherwise. */
+/**
+ * For each scope in the provider's answer: the requested scope that it is, in the same or another
+ * spelling.
+ */
 function matchSpellings(asked: readonly string[], words: readonly string[]): Map<string, string> {
   const same = asked.filter((scope) => words.includes(scope));
   const askedOf = new Map(same.map((scope) => [scope, scope]));
@@ -96,7 +102,7 @@ function namesOf(scope: string): string[] {
   return [scope, ...parts.map((_, at) => parts.slice(at).join(separator))].map(toComparable);
 }
 
-/** Equal for scopes that differ in letter case and separators alone. */
+/** Two scopes that differ only in letter case or separators get the same text. */
 function toComparable(scope: string): string {
   return scope.toLowerCase().replaceAll(/[.:_-]+/g, '.');
 }

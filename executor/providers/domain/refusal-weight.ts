@@ -12,7 +12,10 @@ export type RefusalWeight = 'final' | 'definite' | 'of_client' | 'none';
 
 /** Codes with which providers say that a grant has ended (RFC 6749 §5.2, RFC 6750 §3.1). */
 const finalCodes = ['invalid_grant', 'invalid_token', 'access_denied'];
-/** Codes for a client that is unknown or has a wrong secret; the last ones are those of GitHub and Slack. */
+/**
+ * Codes for a client that is unknown or has a wrong secret. The last three are GitHub's and
+ * Slack's.
+ */
 const clientCodes = [
   'invalid_client',
   'unauthorized_client',
@@ -42,23 +45,35 @@ const codeWeights = [
   ...passingCodes.map(weightedAs('none')),
 ];
 const passingWords = /rate.?limit|too many requests|temporarily unavailable/i;
-/** The provider did not decide (RFC 9110 §15.5.9, RFC 8470 §5.2, RFC 6585 §4). */
+/**
+ * With these statuses the provider has not decided about the request (RFC 9110 §15.5.9, RFC 8470
+ * §5.2, RFC 6585 §4).
+ */
 const passingStatuses = [408, 425, 429];
 
-/** How much of an answer is read, in values and in the characters of each text. */
+/**
+ * The limits for reading an answer: how many values, how deep, and how many characters of each
+ * text.
+ */
 const valuesMax = 1_000;
 const depthMax = 8;
 const charactersMax = 1_000;
 
 interface NoToken {
   readonly status: number;
-  /** The parsed body; the text where it is neither JSON nor a form. */
+  /** The parsed body, or its text if it is neither JSON nor a form. */
   readonly body: unknown;
-  /** The values at the places of the error code: that of the provider's row, then `error`. */
+  /**
+   * The values in the members for error codes: the member that the provider's definition names,
+   * then `error`.
+   */
   readonly errors: readonly unknown[];
 }
 
-/** Whether a status says that the provider did not decide. Then no body is taken for a refusal. */
+/**
+ * Whether the provider has not decided about the request, judged by the status. Then the body does
+ * not count as a refusal.
+ */
 export function isPassingStatus(status: number): boolean {
   return status >= 500 || passingStatuses.includes(status);
 }
@@ -101,7 +116,7 @@ function firstWeight(
   return undefined;
 }
 
-/** Equal for `invalid_grant`, `INVALID-GRANT` and `InvalidGrant`. */
+/** Gives the same text for `invalid_grant`, `INVALID-GRANT` and `InvalidGrant`. */
 function toComparable(code: string): string {
   return code.toLowerCase().replaceAll(/[_-]/g, '');
 }
@@ -110,7 +125,7 @@ function weightedAs(weight: RefusalWeight) {
   return (code: string): [string, RefusalWeight] => [toComparable(code), weight];
 }
 
-/** The names and texts of an answer, level by level. Addresses and pages are left out. */
+/** The names of members and the texts in an answer, level by level. Leaves out URLs and pages. */
 function listTexts(body: unknown): string[] {
   const texts: string[] = [];
   let level: unknown[] = [body];

@@ -54,7 +54,7 @@ describe('an answer of a token endpoint', () => {
     });
   });
 
-  test('can name a host and no lifetime (Salesforce)', () => {
+  test('can contain a host and no lifetime (Salesforce)', () => {
     const body = { access_token: 'CANARY-a', instance_url: 'https://acme.my.salesforce.com' };
     expect(readAnswer('salesforce', body)).toMatchObject({ tokens: { expiresInSeconds: 3600 } });
     expect(hostsOfAnswer(providerRowOf('salesforce'), body)).toEqual(['acme.my.salesforce.com']);
@@ -93,7 +93,7 @@ describe('an answer of a token endpoint', () => {
     ['a JSON list', '[]', 200],
     ['the JSON value null', 'null', 200],
     ['the status 400 and no error code', {}, 400],
-  ] as const)('with %s neither grants nor refuses', ([, body, status]) => {
+  ] as const)('with %s is neither a grant nor a refusal', ([, body, status]) => {
     expect(readAnswer('google', body, status).kind).toBe('unusable');
   });
 
@@ -191,7 +191,7 @@ describe('a provider’s answer at the callback', () => {
     expect(() => readAuthorizationAnswer(query)).toThrow(/begin again/);
   });
 
-  test('must name the provider’s issuer when the provider always names it', () => {
+  test('must contain the provider’s issuer when the provider always sends it', () => {
     const issuer = 'https://id.example';
     expect(isFromProvider({ issuer, issuer_required: false }, null)).toBe(true);
     expect(isFromProvider({ issuer, issuer_required: true }, null)).toBe(false);

@@ -5,11 +5,11 @@ import type { RefusalWeight } from './refusal-weight.ts';
 /** The tokens that a provider granted. */
 export interface GrantedTokens {
   readonly accessToken: string;
-  /** Null when the provider sent none. */
+  /** Null when the provider sent no refresh token. */
   readonly refreshToken: string | null;
   readonly expiresInSeconds: number | null;
   /**
-   * Null when the answer names no scopes. In that case the provider granted the requested ones (RFC
+   * Null when the answer lists no scopes. In that case the provider granted the requested ones (RFC
    * 6749 §5.1).
    */
   readonly scopes: string[] | null;
@@ -17,9 +17,9 @@ export interface GrantedTokens {
 
 export type TokenAnswer =
   | { readonly kind: 'granted'; readonly tokens: GrantedTokens; readonly body: unknown }
-  /** `weight` says what the answer means for the refresh token that was sent. */
+  /** `weight` is what the answer means for the refresh token that was sent. */
   | { readonly kind: 'refused'; readonly error: string; readonly weight: RefusalWeight }
-  /** The provider neither granted nor gave a code for its refusal. */
+  /** The answer contains neither a token nor an error code. */
   | { readonly kind: 'unusable'; readonly problem: string; readonly weight: RefusalWeight };
 
 type TokenAnswerRow = Pick<OauthProvider, 'token_answer' | 'dead_grant_errors'>;
@@ -37,8 +37,8 @@ export function readTokenAnswer(
   { status, text }: { status: number; text: string },
 ): TokenAnswer {
   const { token_answer: answerPlaces } = row;
-  // With these statuses the answer is no refusal, whatever its body says: an outage of the provider
-  // must not end a connection.
+  // With these statuses the answer is not a refusal, whatever its body contains: an outage of the
+  // provider must not end a connection.
   if (isPassingStatus(status)) {
     return { kind: 'unusable', problem: `answered with status ${status}`, weight: 'none' };
   }
@@ -115,7 +115,7 @@ function readSeconds(value: unknown): number | null {
   return Math.min(Math.floor(seconds), secondsMax);
 }
 
-/** The scopes of a list or of a text, with spaces (as in RFC 6749) or commas between them. */
+/** Reads scopes from a list, or from a text with spaces (as in RFC 6749) or commas between them. */
 function readScopes(value: unknown): string[] | null {
   const texts = Array.isArray(value) ? value : [value];
   const parts = texts.flatMap((each) => (typeof each === 'string' ? each.split(/[\s,]+/) : []));
@@ -123,7 +123,7 @@ function readScopes(value: unknown): string[] | null {
   return scopes.length === 0 ? null : [...new Set<string>(scopes)].slice(0, 200);
 }
 
-/** The host of the account, if the answer names one that belongs to the provider. */
+/** The host of the account, if the answer contains one and it belongs to the provider. */
 export function hostsOfAnswer(
   { host_of_answer: hostPlace }: Pick<OauthProvider, 'host_of_answer'>,
   body: unknown,

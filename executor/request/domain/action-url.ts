@@ -21,8 +21,8 @@ export function actionUrlOf(
 }
 
 /**
- * Throws unless the finished path fits the path in the template: it has as many segments, and the
- * fixed segments are unchanged.
+ * Throws unless the finished path matches the template's path: the same number of segments, and the
+ * fixed segments unchanged.
  */
 function requireTemplatePath(action: CompiledAction, path: string): void {
   if (action.params.some((param) => param.in === 'path' && param.allowReserved)) return;

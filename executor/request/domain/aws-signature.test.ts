@@ -18,7 +18,7 @@ type Vector = readonly [
   signature: string,
 ];
 
-/** AWS publishes these requests, keys, times and signatures; the keys open nothing. */
+/** AWS publishes these requests, keys, times and signatures. The keys give access to nothing. */
 const suiteKey: AwsKey = {
   accessKeyId: 'AKIDEXAMPLE',
   secretAccessKey: 'wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY',
@@ -60,7 +60,7 @@ const publishedVectors: Vector[] = [
   ],
 ];
 
-describe('a signature of the published test suite', () => {
+describe('the signature is equal to that of the published test suite', () => {
   test.for(publishedVectors)('%s', ([, { method, path, headers = [], body = '' }, signature]) => {
     const signed = authorizationOf(
       {
@@ -118,7 +118,7 @@ const s3: Vector[] = [
 const s3Time = Date.UTC(2013, 4, 24);
 const s3Url = (path: string) => `https://examplebucket.s3.amazonaws.com${path}`;
 
-describe('a signature in the documentation of S3', () => {
+describe('the signature is equal to that in the documentation of S3', () => {
   test.for(s3)('%s', ([, { method, path, headers = [], body }, signature]) => {
     const bytes = body === undefined ? null : Buffer.from(body);
     const signed = signAws({ method, url: s3Url(path), headers, body: bytes }, s3Key, s3Time);
@@ -130,14 +130,14 @@ describe('a signed request', () => {
   const sign = (url: string, key: Partial<AwsKey> = {}, headers: [string, string][] = []) =>
     signAws({ method: 'GET', url, headers, body: null }, { ...s3Key, ...key }, s3Time);
 
-  test('has its path and query in the spelling that the signature covers', () => {
+  test('has its path and query in exactly the spelling that is signed', () => {
     const { url, signature } = sign(s3Url('/a%2fb/(c)/d:e?x=a+b&y=%c3%a9&z&w=~'));
     expect(url).toBe(s3Url('/a%2Fb/%28c%29/d%3Ae?x=a%20b&y=%C3%A9&z&w=~'));
     expect(sign(url)).toMatchObject({ url, signature });
   });
 
-  test('escapes letters that are the same as ASCII letters in another case', () => {
-    // The Kelvin sign and the long s; see "ignoreCase" of regular expressions.
+  test('escapes non-ASCII letters that are equal to ASCII letters when case is ignored', () => {
+    // The Kelvin sign and the long s, which an `ignoreCase` pattern matches as k and s.
     const { url } = signAws(
       { method: 'GET', url: 'https://a.example/\u212a/\u017f', headers: [], body: null },
       s3Key,
@@ -146,7 +146,7 @@ describe('a signed request', () => {
     expect(url).toBe('https://a.example/%E2%84%AA/%C5%BF');
   });
 
-  test('has the headers that sign it, and none of the caller in their place', () => {
+  test('has the headers of the signature, and no header of the caller in their place', () => {
     const { headers } = sign(s3Url('/'), { sessionToken: 'CANARY-session' }, [
       ['authorization', 'mine'],
       ['x-amz-date', '20000101T000000Z'],
@@ -167,7 +167,7 @@ describe('a signed request', () => {
     expect(value).not.toContain('CANARY');
   });
 
-  test('has another signature where anything that counts is different', () => {
+  test('has another signature when any signed part is different', () => {
     const { signature } = sign(s3Url('/a'));
     const others = [
       sign(s3Url('/b')),

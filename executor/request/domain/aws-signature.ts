@@ -15,12 +15,12 @@ export interface AwsKey {
 export interface SignableRequest {
   readonly method: string;
   readonly url: string;
-  /** Names are in lower case. */
+  /** Header names are in lower case. */
   readonly headers: readonly HeaderPair[];
   readonly body: Uint8Array | null;
 }
 
-/** Headers that something on the way may change, or that are added after signing. */
+/** Headers that an intermediary may change, or that are added after signing. */
 const unsignedHeaders = new Set([
   'accept-encoding',
   'authorization',
@@ -41,9 +41,9 @@ const signerHeaders = new Set([
 ]);
 
 /**
- * Signs a finished request by AWS Signature Version 4. The path and the query are written in the one
- * spelling that the signature covers. Headers of the caller with the names of those that sign are
- * replaced.
+ * Signs a finished request by AWS Signature Version 4. The path and the query are rewritten in the
+ * one spelling that is signed. The headers of the signature replace headers of the caller with the
+ * same names.
  */
 export function signAws(
   { method, url, headers, body }: SignableRequest,
@@ -74,7 +74,7 @@ export function signAws(
   };
 }
 
-/** The value of the header Authorization for a request that has all its headers. */
+/** The value of the header Authorization, for a request that has all its other headers. */
 export function authorizationOf(
   {
     method,
@@ -127,8 +127,8 @@ function splitUrl(url: string): [path: string, query: string] {
 }
 
 /**
- * The URL with every byte but the unreserved ones escaped. Services compute the signature from what
- * they decoded, and two spellings of one path must not differ there.
+ * The URL with every byte escaped except unreserved characters. Services compute the signature from
+ * the decoded URL, so two spellings of one path must give the same URL here.
  */
 function toExactUrl(url: string): string {
   const { origin } = new URL(url);
@@ -142,7 +142,7 @@ function toExactUrl(url: string): string {
   return origin + exactPath + (pairs.length === 0 ? '' : `?${exactQuery.join('&')}`);
 }
 
-/** A pair of the query, escaped. A `+` is a space, as services read it. */
+/** Escapes the name and value of a query parameter. A `+` means a space, as services read it. */
 function escapePair(pair: string): [name: string, value: string] {
   const at = pair.indexOf('=');
   const texts = at < 0 ? [pair, ''] : [pair.slice(0, at), pair.slice(at + 1)];
@@ -150,10 +150,12 @@ function escapePair(pair: string): [name: string, value: string] {
   return [name, value];
 }
 
-/** Does not match what is escaped as it should be: a query may be as long as a body. */
+/** Leaves out what is escaped correctly already, because a query may be as long as a body. */
 const escapablePattern = /%(?![0-9A-F]{2})(?:[0-9a-fA-F]{2})?|[^A-Za-z0-9\-._~%]/gu;
 
-/** Escapes a text that may have escapes already: these stay, in capital letters. */
+/**
+ * Escapes a text that may contain escapes already. These stay, with their hex digits in capitals.
+ */
 function escapeText(text: string): string {
   return text.replaceAll(escapablePattern, (found) => {
     if (found.length === 3) return found.toUpperCase();
@@ -171,7 +173,7 @@ const escapedBytes = Array.from(
   (_, byte) => `%${byte.toString(16).toUpperCase().padStart(2, '0')}`,
 );
 
-/** These services take a path as it is; all others tidy it up and escape it once more. */
+/** These services sign the path as it is. All others normalise it and escape it once more. */
 const exactPathServices = new Set(['s3', 's3-outposts', 's3-object-lambda', 's3express']);
 
 function canonicalPath(path: string, service: string): string {
@@ -182,7 +184,7 @@ function canonicalPath(path: string, service: string): string {
   return `/${tidiedTexts.join('/')}${isOpen ? '/' : ''}`;
 }
 
-/** The pairs in the order of the bytes of their names, and of their values. */
+/** The query parameters, sorted by the bytes of their names and then of their values. */
 function canonicalQuery(query: string): string {
   const pairs = query.split('&').filter((pair) => pair !== '');
   return pairs

@@ -26,8 +26,8 @@ export function parseBaseUrl(text: string): BaseUrl {
 }
 
 /**
- * Parses a URL that Node's parser does not change. So the URL that is checked and the URL that is
- * sent are equal for every parser.
+ * Parses a URL. Throws if Node's parser would change it. So the checked URL and the sent URL are
+ * the same for every parser.
  */
 export function exactUrl(text: string): URL {
   const url = URL.parse(text);
@@ -44,8 +44,8 @@ export function exactUrl(text: string): URL {
 }
 
 /**
- * Scheme, host and path of a URL that the executor has built. The query is not parsed, because it
- * may be as long as a body.
+ * The scheme, host and path of a URL that the executor has built. The query is not parsed, because
+ * it may be as long as a body.
  */
 export function parseAddress(url: string): URL {
   return new URL(url.split('?', 1)[0] ?? '');

@@ -96,7 +96,7 @@ describe('the URL of an action', () => {
     );
   });
 
-  test('keeps slashes in a reserved path parameter, which cannot change the rest of the path', () => {
+  test('keeps slashes in a reserved path parameter, but the parameter cannot change the rest of the path', () => {
     const contents = actionOf({
       path: '/contents/{path}',
       params: [{ name: 'path', in: 'path', allowReserved: true }],
@@ -110,7 +110,7 @@ describe('the URL of an action', () => {
     }
   });
 
-  test('contains no parameter that overrides the method when the query contains an object', () => {
+  test('never contains a parameter that overrides the method, even when an object becomes query parameters', () => {
     const search = actionOf({
       params: [{ name: 'filter', in: 'query', schema: { type: 'object' } }],
     });
@@ -205,7 +205,7 @@ describe('building an action’s request', () => {
     );
   });
 
-  test('refuses line feeds in lists and objects of header parameters', () => {
+  test('refuses line feeds in lists and objects that become header parameters', () => {
     const ids = actionOf({ params: [{ name: 'X-Ids', in: 'header', explode: true }] });
     const headerOf = (value: JsonValue) => build({ 'X-Ids': value }, ids).headers.at(-1)?.[1];
 
@@ -254,7 +254,7 @@ describe('an action’s body', () => {
     expect(builtRequest.headers).toContainEqual(['content-type', 'application/json']);
   });
 
-  test('can be a form, in which no value can begin another field', () => {
+  test('can be a form, where no value can begin another field', () => {
     const { body } = build(
       { title: 'a&b=c', tags: ['x', { k: 'v' }] },
       createPostAction('application/x-www-form-urlencoded'),
@@ -263,7 +263,7 @@ describe('an action’s body', () => {
     expect(textOf(body)).toBe('title=a%26b%3Dc&tags=x&tags=%7B%22k%22%3A%22v%22%7D');
   });
 
-  test('can be multipart, with an equal boundary when the call is replayed', () => {
+  test('can be multipart, and a replay uses the same boundary', () => {
     const action = createPostAction('multipart/form-data');
     const builtRequest = build({ title: 'x' }, action);
 
@@ -314,7 +314,7 @@ describe('an action that sends a composed mail', () => {
     threadId: '18c2',
   };
 
-  test('sends the message, and shows its fields', () => {
+  test('sends the composed message, and shows the fields from which it was composed', () => {
     const { body, projection } = build(params, send);
     const { message } = JSON.parse(Buffer.from(body ?? []).toString());
     expect(message).toEqual({ threadId: '18c2', raw: expect.any(String) });
@@ -323,7 +323,7 @@ describe('an action that sends a composed mail', () => {
     expect(projection.body).toEqual(params);
   });
 
-  test('has the same digest whenever it is built, and another one for other recipients', () => {
+  test('has the same digest each time it is built, and another digest for other recipients', () => {
     const digest = requestDigestOf(build(params, send));
     expect(requestDigestOf(build(structuredClone(params), send))).toBe(digest);
     const { bcc: _bcc, ...others } = params;

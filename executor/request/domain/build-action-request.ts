@@ -38,8 +38,8 @@ export function buildActionRequest({
   const bodyValue = bodyValueOf(action, paramsWithDefaults);
   const encoding = { boundary: boundaryOf(callDigest), bytesMax: bodyBytesMax };
   const body = bodyValue === undefined ? null : encodeActionBody(action, bodyValue, encoding);
-  // JSON is preferred, and any other media type is accepted: some APIs answer only in a media type
-  // of their own.
+  // JSON is preferred, but any media type is accepted, because some APIs have only their own media
+  // type.
   const accept = action.responseType === 'json' ? 'application/json, */*;q=0.1' : '*/*';
   const ownHeaders = headersOf(action, paramsWithDefaults);
   const headers: HeaderPair[] = [['accept', accept], ...ownHeaders];
@@ -115,7 +115,7 @@ function encodeActionBody(
   return encodeBody(sentValue, { mediaType, ...formEncodingOf(action), ...encoding, schema });
 }
 
-/** The schema of the body, whose properties the params of the action are. */
+/** The schema of the body. The params of the action are its properties. */
 function bodySchemaOf(action: CompiledAction): unknown {
   const bodyParams = action.params.filter((param) => param.in === 'body');
   if (action.body?.wholeBody) return bodyParams[0]?.schema;

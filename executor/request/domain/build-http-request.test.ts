@@ -20,7 +20,7 @@ function build(parts: Partial<HttpCall>, baseUrl: string | null = null) {
   return buildHttpRequest({ call: { ...baseCall, ...parts }, baseUrl, callDigest });
 }
 
-describe('the URL of a call by method and path or full URL:', () => {
+describe('in the URL of a call by method and path or full URL', () => {
   test.for<[target: string, url: string]>([
     ['https://api.example.com', 'https://api.example.com/'],
     ['HTTPS://API.Example.COM:443/a', 'https://api.example.com/a'],
@@ -37,7 +37,7 @@ describe('the URL of a call by method and path or full URL:', () => {
       'https://api.example.com/a?b=%27c%27&d=%5B',
     ],
     ['https://api.example.com/a?', 'https://api.example.com/a'],
-  ])('the URL %j is sent as %j', ([target, url]) => {
+  ])('%j is sent as %j', ([target, url]) => {
     expect(build({ target }).url).toBe(url);
   });
 
@@ -68,11 +68,11 @@ describe('the URL of a call by method and path or full URL:', () => {
     'https://api.example.com/a?%5Fmethod=DELETE',
     'https://api.example.com/\ud800',
     'https://',
-  ])('the URL %j is refused', (target) => {
+  ])('%j is refused', (target) => {
     expect(() => build({ target })).toThrow(expect.objectContaining({ code: 'invalid_params' }));
   });
 
-  test('the query parameters of the call are appended and encoded', () => {
+  test('query parameters of the call are appended and encoded', () => {
     expect(build({ query: { q: 'a&b', tag: ['1', '2'] } }).url).toBe(
       'https://api.example.com/v1?q=a%26b&tag=1&tag=2',
     );
@@ -91,15 +91,15 @@ describe('the URL of a call by method and path or full URL:', () => {
     }
   });
 
-  test('the permission key contains the bytes of the path that is sent', () => {
+  test('the path is byte for byte the one in the permission key', () => {
     expect(
       httpKeyOf(build({ method: 'DELETE', target: 'https://API.example.com:443/a%41*?q=1' })),
     ).toBe('http:DELETE:api.example.com/aA%2A');
   });
 });
 
-describe('the headers and the body of a call by method and path or full URL:', () => {
-  test('the caller’s headers are sent with names in lower case, and no name twice', () => {
+describe('in the headers and the body of a call by method and path or full URL', () => {
+  test('names of headers are sent in lower case, and no name may occur twice', () => {
     const { headers } = build({ headers: { 'X-A': '1', Accept: 'text/html' } });
 
     expect(headers).toEqual([
@@ -118,7 +118,7 @@ describe('the headers and the body of a call by method and path or full URL:', (
     'X-Amz-Copy-Source',
     'bad name',
     '',
-  ])('the header "%s" is refused', (name) => {
+  ])('the header name "%s" is refused', (name) => {
     expect(() => build({ headers: { [name]: 'x' } })).toThrow(
       expect.objectContaining({ code: 'invalid_params' }),
     );
@@ -157,7 +157,7 @@ describe('the headers and the body of a call by method and path or full URL:', (
     });
     expect(Buffer.from(body ?? []).equals(png)).toBe(true);
     expect(headers).toContainEqual(['content-type', 'image/png']);
-    // In a JSON body, an object with `base64` is not taken for bytes.
+    // In a JSON body, an object with `base64` does not count as bytes.
     const json = build({ method: 'POST', body: { base64 } });
     expect(Buffer.from(json.body ?? []).toString()).toBe(JSON.stringify({ base64 }));
   });
@@ -192,7 +192,7 @@ describe('the headers and the body of a call by method and path or full URL:', (
     ['multipart/form-data', { file: { base64, filename: 7 } }, 'filename'],
     ['multipart/form-data', { file: { base64, content_type: 'a/b\r\nX: y' } }, 'content_type'],
   ])(
-    'a body of media type %s that contains no valid file is refused: %j',
+    'a value of media type %s that contains no valid file is refused: %j',
     ([type, body, param]) => {
       const issues = [expect.objectContaining({ path: param })];
       expect(() => build({ method: 'POST', headers: { 'content-type': type }, body })).toThrow(

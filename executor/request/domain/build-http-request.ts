@@ -13,8 +13,8 @@ import type { BuiltRequest, HeaderPair } from './built-request.ts';
 import { toShownHeaders } from './shown-headers.ts';
 
 /**
- * Builds the request of a call by HTTP method and path or full URL. Checks and normalises what the
- * caller wrote, and adds nothing.
+ * Builds the request of a call by HTTP method and path or full URL. Checks and normalises the
+ * caller's input, and adds nothing.
  */
 export function buildHttpRequest({
   call,

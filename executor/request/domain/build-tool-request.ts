@@ -16,13 +16,14 @@ export interface ToolRequestParts {
   readonly params: ActionCall['params'];
   readonly baseUrl: string;
   readonly pin: ToolPin;
-  /** The protocol revision that the discovery of the tools found. */
+  /** The protocol revision that was found when the tools were discovered. */
   readonly version: string;
 }
 
 /**
- * Builds the `tools/call` request to an MCP server, without the id and the session, which change
- * with each sending. Like an action's request, it depends only on the approved call.
+ * Builds the `tools/call` request to an MCP server, without the id and the session: these are
+ * different each time the request is sent. Like an action's request, it depends only on the
+ * approved call.
  */
 export function buildToolRequest(parts: ToolRequestParts): BuiltRequest {
   const { action, params, baseUrl, pin, version } = parts;

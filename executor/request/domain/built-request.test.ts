@@ -30,18 +30,21 @@ const urls = [
   'https://api.example.com/"quoted"\\',
 ];
 
-test.for(urls)('the digest of a request to %s covers its JSON form and its body', (url) => {
-  const request = requestTo(url);
-  const { method, headers, body } = request;
-  const expected = createHash('sha256')
-    .update(`${JSON.stringify([method, url, headers])}\n`)
-    .update(body ?? '')
-    .digest('hex');
+test.for(urls)(
+  'the digest of a request to %s is the SHA-256 of its JSON form and its body',
+  (url) => {
+    const request = requestTo(url);
+    const { method, headers, body } = request;
+    const expected = createHash('sha256')
+      .update(`${JSON.stringify([method, url, headers])}\n`)
+      .update(body ?? '')
+      .digest('hex');
 
-  expect(requestDigestOf(request)).toBe(expected);
-});
+    expect(requestDigestOf(request)).toBe(expected);
+  },
+);
 
-test.for(urls)('filters get every member of the projection of a request to %s', (url) => {
+test.for(urls)('the filters of a request to %s can read every member of its projection', (url) => {
   const { projection } = requestTo(url);
 
   expect(toProjectionJson(projection)).toBe(JSON.stringify(projection));

@@ -11,7 +11,8 @@ export type Params = Record<string, JsonValue>;
  */
 export interface Projection {
   /**
-   * For a call to an MCP server `tools/call`: every such call is a POST, so POST would say nothing.
+   * The HTTP method. For a call to an MCP server it is `tools/call` instead, because all these
+   * calls are POSTs.
    */
   readonly method: HttpMethod | 'tools/call';
   readonly url: string;
@@ -23,8 +24,8 @@ export interface Projection {
   readonly headers: Readonly<Record<string, string>>;
   readonly content_type: string | null;
   /**
-   * The value of the body, not yet encoded in its media type, and with the fields of a message that
-   * is composed of them.
+   * The value of the body before it is encoded in its media type. For a composed message, its
+   * fields.
    */
   readonly body: JsonValue;
 }
@@ -33,7 +34,7 @@ export interface Projection {
 export interface BuiltRequest {
   readonly method: HttpMethod;
   readonly url: string;
-  /** Names are in lower case. */
+  /** Header names are in lower case. */
   readonly headers: readonly HeaderPair[];
   readonly body: Uint8Array | null;
   readonly projection: Projection;
@@ -49,7 +50,9 @@ export function requestDigestOf({ method, url, headers, body }: BuiltRequest): s
   return hash.update(body ?? new Uint8Array()).digest('hex');
 }
 
-/** The input of jq: equals `JSON.stringify(projection)`, but takes less time for long URLs. */
+/**
+ * The input of jq: the same text as `JSON.stringify(projection)`, but made faster for long URLs.
+ */
 export function toProjectionJson({ method, url, ...rest }: Projection): string {
   return `{"method":${JSON.stringify(method)},"url":${toUrlJson(url)},${JSON.stringify(rest).slice(1)}`;
 }

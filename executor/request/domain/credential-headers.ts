@@ -1,4 +1,4 @@
-/** The last words of header names whose values are credentials. */
+/** Header names that end in one of these words have credentials as values. */
 const credentialNamePattern = new RegExp(
   '(^|[-_])(' +
     'authorization|auth|cookie2?|credentials?|jwt|password|passwd|passphrase|secret|signature|' +
@@ -8,8 +8,8 @@ const credentialNamePattern = new RegExp(
 );
 
 /**
- * Whether a header carries a credential, by its known name or its last words. Such a header is
- * shown without its value.
+ * Whether a header carries a credential, judged by its name: known names, or names that end in one
+ * of the words above. Such a header is shown without its value.
  */
 export function isCredentialHeader(name: string): boolean {
   return credentialNamePattern.test(name.toLowerCase());

@@ -1,11 +1,11 @@
 import { invalidParam } from '#templates';
 
 /**
- * Turns a header value into UTF-8 bytes, one character per byte: only so can a header contain more
- * than ASCII (RFC 9110 §5.5).
+ * Encodes a header value as UTF-8, one character per byte, because Node writes each character of a
+ * header as one byte. This is the only way to send more than ASCII (RFC 9110 §5.5).
  */
 export function toHeaderText(value: string, name: string): string {
-  // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
+  // oxlint-disable-next-line no-control-regex -- control characters are searched for
   if (/[\u0000-\u0008\u000a-\u001f\u007f]/.test(value) || !value.isWellFormed()) {
     throw invalidParam(name, 'holds control characters, which a header cannot carry');
   }

@@ -24,7 +24,7 @@ export function httpUrlOf({
   baseUrl: string | null;
   query: Query;
 }): string {
-  // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
+  // oxlint-disable-next-line no-control-regex -- control characters are searched for
   if (/[\u0000-\u0020\u007f\\]/.test(target) || !target.isWellFormed()) {
     throw invalidTarget('must not hold spaces, control characters or backslashes');
   }

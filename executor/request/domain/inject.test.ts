@@ -27,7 +27,7 @@ describe('injecting a credential', () => {
     ]);
   });
 
-  test('replaces a query parameter of the same name however the name is encoded', () => {
+  test('replaces a query parameter of the same name in any encoding', () => {
     const request = {
       ...getRequest,
       url: 'https://a.example/x?api%5Fkey=mine&b=1&API_KEY=2',

@@ -14,24 +14,30 @@ import type { HeaderPair } from './built-request.ts';
 export interface Credential {
   readonly injection: Injection;
   readonly value: string;
-  /** Which of its access tokens this one is. Undefined for a secret that is sent as it is. */
+  /**
+   * The version of this access token in its connection. Undefined for a secret that is sent as it
+   * is.
+   */
   readonly version?: number | undefined;
-  /** The version that was stored when it was read, and the one that a provider refused. */
+  /**
+   * The version that was stored when the credential was read, and the version that a provider
+   * refused.
+   */
   readonly stored?:
     | { readonly version: number; readonly refusedVersion: number | null }
     | undefined;
   /** The one site, company or tenant of the account to which an access token is bound. */
   readonly pin?: AccountPin | null | undefined;
-  /** The secret parts from which the value was derived. */
+  /** The secret parts from which the value is derived. */
   readonly sources?: readonly string[] | undefined;
-  /** Present when the credential signs the request instead of going into it. */
+  /** Present when the credential signs the request instead of being injected. */
   readonly signer?: Signer | undefined;
 }
 
 export interface Signer {
-  /** Signs a request that has all its other headers. */
+  /** Signs a request that has all its other headers already. */
   sign(request: SignableRequest): AddressedRequest;
-  /** The texts besides the value that must not be in an answer, known once the request was signed. */
+  /** Texts besides the value that must not be in an answer. They are known only after signing. */
   secretTexts(): readonly string[];
 }
 
@@ -50,8 +56,9 @@ interface AddressedRequest {
 }
 
 /**
- * Adds credentials to a request. They replace headers and query parameters of the caller that have
- * the same name in any casing. A credential that signs comes last, because it covers the others.
+ * Adds credentials to a request. A credential replaces a header or query parameter of the caller
+ * with the same name, whatever its letter case. A credential that signs comes last, because it
+ * signs the others too.
  */
 export function injectCredential(
   { method, body, ...request }: SignableRequest,

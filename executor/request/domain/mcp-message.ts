@@ -4,7 +4,7 @@ import type { HeaderPair } from './built-request.ts';
 
 const clientInfo = { name: 'agent-action-gateway', version: '1.0.0' };
 
-/** The client declares no capabilities, so that the server learns nothing but the arguments. */
+/** The client declares no capabilities, so the server gets nothing but the arguments. */
 const capabilities = {};
 
 /**
@@ -33,8 +33,8 @@ export function createSessionMessage(
 }
 
 /**
- * A request for the protocol revision without sessions. It names the client in each message, and
- * its headers repeat the method.
+ * A request for the protocol revision without sessions. Each message describes the client, and its
+ * headers repeat the method.
  */
 export function createStatelessMessage(
   method: string,

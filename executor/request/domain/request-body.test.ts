@@ -27,7 +27,7 @@ function encode(
 
 const formMediaType = 'application/x-www-form-urlencoded';
 
-describe('a form of which little JSON makes much', () => {
+describe('a form that becomes much larger than its JSON', () => {
   const name = 'n'.repeat(200);
   const items = Array<string>(19_900).fill('');
   const tooLarge = expect.objectContaining({
@@ -62,7 +62,7 @@ describe('a form of which little JSON makes much', () => {
     expect(() => encodeWith(mediaType, value, { part })).toThrow(tooLarge);
   });
 
-  test('is sent up to the limit, whatever size its files have', () => {
+  test('is sent up to the limit, which does not count its files', () => {
     const form = { a: 'x'.repeat(98) };
     const length = Buffer.from(encodeWith(formMediaType, form).bytes).length;
     expect(encodeWith(formMediaType, form, { bytesMax: length + 1 }).bytes).toHaveLength(length);
@@ -182,7 +182,7 @@ describe('a multipart form', () => {
     );
   });
 
-  test('has the file names and media types that the caller or the template gives', () => {
+  test('has the file names and media types from the caller or the template', () => {
     const { text } = encode(
       'multipart/form-data',
       {
@@ -206,7 +206,7 @@ describe('a multipart form', () => {
       ['name="pictures"; filename="b.webp"', 'Content-Type: image/webp'],
       ['name="pictures"; filename="pictures"', 'Content-Type: image/png'],
       ['name="pictures"; filename="pictures"', 'Content-Type: image/png'],
-      // The template says that the part is not a file, which takes precedence over the value.
+      // The template says that this part is not a file, which takes precedence over the value.
       ['name="about"', 'Content-Type: application/json'],
     ]);
   });
@@ -254,7 +254,7 @@ describe('a body that is one value', () => {
     ['text with a control character', 'YQBi', 'YQBi'],
     ['not base64', '[REDACTED]', '[REDACTED]'],
   ] as const)(
-    'of a binary media type that is %s is shown as people read it',
+    'of a binary media type is shown as text only if it is text: %s',
     ([, value, shown]) => {
       const contentType = 'application/octet-stream';
       expect(toShownBody(value, { contentType, partOf: () => undefined })).toBe(shown);
@@ -268,7 +268,7 @@ describe('a body that is one value', () => {
   });
 });
 
-test('a form of eight times as many nested fields takes about eight times the CPU time', () => {
+test('encoding eight times as many nested fields takes about eight times the CPU time', () => {
   const encode = (count: number) => {
     const value = Object.fromEntries(
       Array.from({ length: count }, (_, at) => [`f${at}`, { x: 1 }]),

@@ -28,7 +28,7 @@ export interface FormEncoding {
   /** How one property is encoded; undefined for the default encoding. */
   readonly partOf: (name: string, value: JsonValue) => BodyPart | undefined;
   /**
-   * True when there is no schema, so that only a value's form can say that it is a file (see
+   * True when there is no schema. Then only the value itself can show that it is a file (see
    * `fileOf`).
    */
   readonly valuesSayFiles?: true | undefined;
@@ -41,14 +41,17 @@ interface BodyEncoding extends FormEncoding {
    * that an approved request can be rebuilt byte for byte.
    */
   readonly boundary: string;
-  /** Says where a JSON body has numbers; absent where the caller's value is sent as it is. */
+  /**
+   * The schema, which shows where a JSON body has numbers. Absent when the caller's value is sent
+   * as it is.
+   */
   readonly schema?: unknown;
   /** The most bytes that a form may have without its files: the setting CAP_SENT_BODY_BYTES. */
   readonly bytesMax?: number | undefined;
 }
 
 const formBytesMaxDefault = 4_194_304;
-/** The bytes of a part of a multipart form beside its name and content. */
+/** The bytes of a part of a multipart form, in addition to its name and content. */
 const partBytes = 150;
 
 /** A file in a form, with its bytes in base64. */
@@ -59,8 +62,8 @@ interface FilePart {
 }
 
 /**
- * The reserved characters of RFC 3986 that can stand in a form without being read as the end of a
- * value or pair.
+ * The reserved characters of RFC 3986 that may stay unescaped in a form, because they do not end a
+ * name or value.
  */
 const reservedInForm = "/?#[]@!$'()*,;:";
 
@@ -88,8 +91,8 @@ export function encodeBody(value: JsonValue, encoding: BodyEncoding): EncodedBod
 }
 
 /**
- * A body in the form that people read: a form as its text, a multipart form as its parts, a file that is
- * text as that text, and any other body as its value.
+ * A body in readable form: a form as its text, a multipart form as its parts, a text file as its
+ * text, and any other body as its value.
  */
 export function toShownBody(
   value: JsonValue,
@@ -116,13 +119,16 @@ function showContent(content: Part['content']): { value: string } | { base64: Js
   return text === undefined ? { base64: content.base64 } : { value: text };
 }
 
-/** The text of a file in base64; undefined when it is no UTF-8 or has control characters. */
+/**
+ * The text of a file that is given in base64. Undefined when the file is not UTF-8 or contains
+ * control characters.
+ */
 function readableTextOf(base64: JsonValue): string | undefined {
   if (typeof base64 !== 'string') return undefined;
   const bytes = Buffer.from(base64, 'base64');
   if (bytes.length === 0 || bytes.toString('base64') !== base64 || !isUtf8(bytes)) return undefined;
   const text = bytes.toString();
-  // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
+  // oxlint-disable-next-line no-control-regex -- control characters are searched for
   return /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/.test(text) ? undefined : text;
 }
 
@@ -149,7 +155,7 @@ function toFormText(
   return pairs.join('&');
 }
 
-/** One part of a multipart form, not yet written as bytes. */
+/** One part of a multipart form, before it is written as bytes. */
 interface Part {
   readonly name: string;
   readonly filename?: string;
@@ -246,7 +252,7 @@ function quoteParameter(name: string): string {
 }
 
 /**
- * Decodes base64 with padding and nothing else around it (RFC 4648 §4). Refuses a text that
+ * Decodes base64 that has its padding and no other characters (RFC 4648 §4). Refuses a text that
  * decoders could read in two ways.
  */
 function decodeBase64(value: JsonValue, name: string): Uint8Array {

@@ -2,10 +2,10 @@ import type { CompiledAction, CompiledTemplate } from '#contracts/template';
 import { findPossibleOperations, isPlainPath, isSameMethod } from '#templates';
 
 /**
- * The action whose operation a call by HTTP method and path reaches, in the parts of a template whose
- * servers have the path. When the server may choose among several operations, the values that any of
- * them redacts are redacted; for a path that servers read in several ways, those of every operation
- * with the method.
+ * The action that a call by HTTP method and path reaches, in the parts of a template whose servers
+ * have the path. If the server may choose among several operations, the redactions of all of them
+ * apply. For a path that servers interpret in several ways, the redactions of all operations with
+ * this method apply.
  */
 export function findServedOperation(
   parts: readonly { readonly template: CompiledTemplate; readonly path: string }[],

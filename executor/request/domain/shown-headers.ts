@@ -4,8 +4,8 @@ import type { HeaderPair } from './built-request.ts';
 export const redactionMarker = '[REDACTED]';
 
 /**
- * Headers in the form that people read, by name. Repeated headers are joined (RFC 9110 §5.3), and
- * headers with credentials are shown without their value, with its size.
+ * Headers in readable form, by name. Repeated headers are joined (RFC 9110 §5.3). Headers with
+ * credentials show the size of the value instead of the value.
  */
 export function toShownHeaders(headers: readonly HeaderPair[]): Record<string, string> {
   const valuesByName = new Map<string, string>();
@@ -18,8 +18,8 @@ export function toShownHeaders(headers: readonly HeaderPair[]): Record<string, s
 }
 
 /**
- * The size tells people an empty or short value from one that carries more. A value that was hidden
- * before has no size any more.
+ * The size shows people whether a value is empty or short, or long enough to carry more. A value
+ * that was redacted before has no size any more.
  */
 function hideValue(value: string): string {
   if (value === redactionMarker) return redactionMarker;

@@ -4,7 +4,7 @@ const fallbackName = 'download';
 const deviceNamePattern = /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/i;
 
 /**
- * A safe file name, made from the name in Content-Disposition (RFC 6266) if there is one, and
+ * A safe file name. It is made from the name in Content-Disposition (RFC 6266) if there is one, and
  * otherwise from the last segment of the URL. It consists of letters, digits, `.`, `_` and `-`, and
  * does not begin with a dot.
  */

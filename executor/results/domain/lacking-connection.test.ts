@@ -24,13 +24,13 @@ const credential = (
   },
 });
 
-test('the connection that lacks scopes of the action is named, also after its token was replaced', () => {
+test('the connection that lacks scopes of the action is found, even after its token was replaced', () => {
   const credentials = [credential('one'), credential('one')];
   const sent = { credentials, action };
   expect(lackingConnection({ missing_scopes: ['write'] }, sent)).toBe('one');
 });
 
-test('an action that an earlier release compiled has the scopes of its first alternative alone', () => {
+test('an action that an earlier release compiled has only the scopes of its first alternative', () => {
   const sent = { credentials: [credential('one')], action: { minimumScopes: ['read'] } };
   expect(lackingConnection({ missing_scopes: ['read'] }, sent)).toBe('one');
   expect(lackingConnection({ missing_scopes: ['write'] }, sent)).toBeUndefined();
@@ -58,6 +58,6 @@ test.for<
     ['write'],
     { credentials: [credential('one', 'connection', 'org/notes')], action },
   ],
-])('no connection is named when %s', ([, missing_scopes, sent]) => {
+])('no connection is found when %s', ([, missing_scopes, sent]) => {
   expect(lackingConnection({ missing_scopes }, sent)).toBeUndefined();
 });

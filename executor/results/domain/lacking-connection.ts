@@ -4,14 +4,14 @@ import type { Credential } from '../../request/domain/inject.ts';
 
 interface Sent {
   readonly credentials: readonly Pick<Credential, 'injection'>[];
-  /** Undefined for a call by method and path that is no operation of the template. */
+  /** Undefined for a call by method and path that matches no operation of the template. */
   readonly action?: Pick<CompiledAction, 'security' | 'minimumScopes'> | undefined;
 }
 
 /**
- * The id of the connection that lacks the scopes which the provider named, and for which an agent of
- * its owner may ask for them. Undefined unless the action that was called names each of the scopes: the provider's
- * words alone must not decide what an agent asks for.
+ * The id of the connection that lacks the scopes which the provider reported, if an agent of its
+ * owner may ask for them. Undefined unless the called action requires each of these scopes: the
+ * provider's answer alone must not decide what an agent asks for.
  */
 export function lackingConnection(
   { missing_scopes: missing = [] }: Pick<CallFailure, 'missing_scopes'>,

@@ -43,7 +43,7 @@ describe('the params for the next page', () => {
     '<https://api.example.com/?page=3>; rel=prev',
     '<https://api.example.com/?other=3>; rel=next',
     'nonsense',
-  ])('are unknown when the Link header is %j', (link) => {
+  ])('are undefined when the Link header is %j', (link) => {
     expect(nextPageParamsOf(link, options)).toBeUndefined();
   });
 });

@@ -8,8 +8,8 @@ const linkEntry =
 
 /**
  * The params for the next page, when the upstream sends `Link: rel=next`: the params of this call,
- * updated with the query parameters of the link. The link's path is ignored, because many APIs use
- * another path there for the same resource.
+ * updated with the query parameters of the link. The link's path is ignored, because many APIs have
+ * another path for the same resource there.
  */
 export function nextPageParamsOf(
   link: string | undefined,

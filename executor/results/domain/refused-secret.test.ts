@@ -15,7 +15,7 @@ const template = {
   auth: [{ type: 'apiKey', scheme: 'app', defaultSecretName: 'notes_app' }],
 } as unknown as CompiledTemplate;
 
-test('a refused secret is named, with the template where it has several parts', () => {
+test('a refused secret is returned by name, with the template if it has several parts', () => {
   const find = (fields: Partial<Injection>, of = template) =>
     findRefusedSecret(refused, { credentials: [carried(fields)], template: of });
   expect(find({})).toEqual({ name: 'notes_token' });
@@ -25,7 +25,7 @@ test('a refused secret is named, with the template where it has several parts', 
   });
 });
 
-test('no secret is named when an account or several credentials were refused, or nothing was', () => {
+test('no secret is returned when an account or one of several credentials was refused, or nothing was', () => {
   const account = carried({ kind: 'connection' });
   expect(findRefusedSecret(refused, { credentials: [account] })).toBeUndefined();
   expect(findRefusedSecret(refused, { credentials: [carried(), account] })).toBeUndefined();

@@ -8,8 +8,8 @@ interface Sent {
 }
 
 /**
- * The secret that the provider refused, as a request for a new value names it. Undefined when the
- * call carried other credentials too: the provider does not say which one it refused.
+ * The secret that the provider refused, with the fields for requesting a new value. Undefined when
+ * the call carried other credentials too, because the provider does not say which one it refused.
  */
 export function findRefusedSecret(
   { kind }: Pick<CallFailure, 'kind'>,
@@ -23,7 +23,10 @@ export function findRefusedSecret(
   return hasParts && namesParts(template, name) ? { name, template: template.key } : { name };
 }
 
-/** Whether a request that names the template is for this secret, and is not refused. */
+/**
+ * Whether a request for a new value may refer to this template: the request would be for this
+ * secret, and would not be refused.
+ */
 function namesParts({ tier, auth }: NonNullable<Sent['template']>, name: string): boolean {
   if (tier === 'user' && name.startsWith('org/')) return false;
   const keys = auth.filter((method) => method.type === 'apiKey');

@@ -28,7 +28,10 @@ export function parseRequestTtl(ttl: string | undefined): number {
 
 const tokenBytes = 32;
 
-/** The token in a link, from 256 random bits. Knowing it is needed for entering the secret. */
+/**
+ * The token in a link, from 256 random bits. Only who knows the token can open the page on which
+ * the secret is entered.
+ */
 export function toProvideToken(random: Buffer): string {
   if (random.length !== tokenBytes) throw new Error('a token is exactly 256 random bits');
   return random.toString('base64url');

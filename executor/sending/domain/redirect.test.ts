@@ -42,7 +42,7 @@ describe('a redirect', () => {
     expect(redirectTo(location)).toBeUndefined();
   });
 
-  test('is followed within the server that the operation has of its own', () => {
+  test('is followed within the separate server of an operation', () => {
     const server = { url: 'https://files.example.com/v1' };
     const withServer = templateOf([
       actionOf({ key: 'get', path: '/users/{id}', params: [{ name: 'id', in: 'path' }] }),
@@ -59,7 +59,7 @@ describe('a redirect', () => {
     expect(followed).toBe(`${server.url}/users/8`);
   });
 
-  test('is followed only within what the token is bound to', () => {
+  test('is followed only to a base URL to which the token is bound', () => {
     const to = (...pinnedTo: string[][]) =>
       findRedirectTarget({
         status: 302,
@@ -83,7 +83,7 @@ describe('a redirect', () => {
     expect(redirectTo(undefined)).toBeUndefined();
   });
 
-  test('is not followed to a URL with another argument of the permission key', () => {
+  test('is not followed to a URL whose argument in the permission key would be different', () => {
     const templateScopedBy = (scopeParam: string) => {
       const { get } = template.actions;
       return { ...template, actions: { ...template.actions, get: { ...get!, scopeParam } } };

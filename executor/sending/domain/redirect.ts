@@ -9,7 +9,7 @@ const redirectStatuses = new Set([301, 302, 303, 307, 308]);
 /**
  * The URL to which a GET or HEAD action follows a redirect. It must have the same origin and belong
  * to the same operation, because the permit allows nothing else
- * (docs/reference/calling.md#redirects). For any other redirect undefined: then the 3xx answer is
+ * (docs/reference/calling.md#redirects). Undefined for any other redirect; the 3xx answer is then
  * the result.
  */
 export function findRedirectTarget({
@@ -27,7 +27,10 @@ export function findRedirectTarget({
   template: CompiledTemplate;
   actionKey: string;
   baseUrl: string;
-  /** For each credential that is bound to one site of an account: the base URLs to which it may go. */
+  /**
+   * For each credential that is bound to one site of an account: the base URLs to which the
+   * credential may go.
+   */
   pinnedTo?: readonly (readonly string[])[];
 }): string | undefined {
   if (!redirectStatuses.has(status) || location === undefined) return undefined;
@@ -37,7 +40,8 @@ export function findRedirectTarget({
   target.hash = '';
   const { prefix } = parseBaseUrl(baseUrl);
   if (!target.pathname.startsWith(`${prefix}/`)) return undefined;
-  // A caller could not give a path that servers may decode to one outside the base URL.
+  // Servers may decode such a path to one outside the base URL. A caller cannot use such a path
+  // either.
   if (!isWithin([baseUrl], target.href)) return undefined;
   if (!pinnedTo.every((baseUrls) => isWithin(baseUrls, target.href))) return undefined;
   const action = template.actions[actionKey];
@@ -49,8 +53,8 @@ export function findRedirectTarget({
 }
 
 /**
- * The argument that the permission key of the action would have at this URL. Undefined when the URL
- * does not belong to the action.
+ * The argument for the action's permission key at this URL. Undefined when the URL does not belong
+ * to the action.
  */
 function findArgumentAt(
   template: CompiledTemplate,
@@ -72,7 +76,7 @@ function findArgumentAt(
 }
 
 /**
- * The URL of a download that the upstream keeps at another host, with a link that needs no
+ * The URL of a download at another host, to which the upstream redirects with a link that needs no
  * credential (docs/reference/calling.md#redirects). Undefined for any other redirect, and when the
  * link contains an injected value.
  */

@@ -4,8 +4,8 @@ import type { ErrorCode } from '#errors';
 import { createRetries } from '../../limits/retries.ts';
 import { requestedWaitMsOf, isNonRead, retryDelayMsOf } from './retry.ts';
 
-describe('retries:', () => {
-  test('only reads without an answer are retried, with growing pauses, and only when it may help', () => {
+describe('retries', () => {
+  test('are made only for reads without an answer, with growing pauses, and only when a retry may help', () => {
     const delayOf = (code: ErrorCode, attempt = 1, details = {}) =>
       retryDelayMsOf({ error: { code, details }, attempt, jitter: 0.5 });
 
@@ -21,7 +21,7 @@ describe('retries:', () => {
     [503, '0', 0],
     [503, 'Sat, 21 Nov 2026 12:00:02 GMT', 2_000],
     [503, 'Saturday, 21-Nov-26 12:00:01 GMT', 1_000],
-    // A longer pause is for the caller to wait through.
+    // A longer pause is left to the caller.
     [503, 'Sat, 21 Nov 2026 12:00:05 GMT', undefined],
     [429, '3', undefined],
     [429, '17', undefined],
@@ -34,7 +34,7 @@ describe('retries:', () => {
     [200, '2', undefined],
     [500, '2', undefined],
   ])(
-    'after status %s with Retry-After %j, the wait before a retry in ms (undefined: no retry) is %j',
+    'wait, after status %s with Retry-After %j, %j ms (undefined: no retry)',
     ([status, value, waitMs]) => {
       const headers: [string, string][] = value === undefined ? [] : [['Retry-After', value]];
       const now = Date.parse('2026-11-21T12:00:00Z');
@@ -43,13 +43,13 @@ describe('retries:', () => {
     },
   );
 
-  test('a wait that is longer than the rest of the time for which the call may be held is not waited through', () => {
+  test('are not made when the wait is longer than the time for which the call may still be held', () => {
     const answer = { status: 429, headers: [['retry-after', '1'] as const] };
     expect(requestedWaitMsOf(answer, 0, 1_000)).toBe(1_000);
     expect(requestedWaitMsOf(answer, 0, 999)).toBeUndefined();
   });
 
-  test('the number of retries stays below a fifth of the requests, except for the first few', () => {
+  test('stay below a fifth of the requests, except for the first few', () => {
     const retries = createRetries();
     const budgetAfter = (requests: number) => {
       let count = 0;
@@ -66,7 +66,7 @@ describe('retries:', () => {
     expect(retries.spend('https://b.example')).toBe(true);
   });
 
-  test('a call is a non-read because of its method or because of its risk', () => {
+  test('are made for reads only: the method or the risk makes a call a non-read', () => {
     expect(isNonRead('GET', false)).toBe(false);
     expect(isNonRead('GET', true)).toBe(true);
     expect(isNonRead('POST', false)).toBe(true);

@@ -27,22 +27,23 @@ export function retryDelayMsOf({
   /** A random number from 0 to 1, so that retries of many calls do not come at the same moment. */
   jitter: number;
 }): number | undefined {
-  // With `retry_after`, the circuit breaker refused the call and nothing was sent.
+  // An error with `retry_after` comes from the circuit breaker: nothing was sent, and a retry would
+  // be refused too.
   if (code !== 'upstream_unreachable' || details['retry_after'] !== undefined) return undefined;
   return 50 * 3 ** (attempt - 1) * (0.5 + jitter);
 }
 
 /**
- * The longest time that a call is held unasked, all its pauses together. A longer one is answered as
- * `retry_after`, because the caller has better things to do, and may have less time than the pauses
- * take.
+ * The longest time for which the pauses of one call may hold it, in total. A longer wait is
+ * returned to the caller as `retry_after`: the caller can use the time, and may have less of it
+ * than the wait takes.
  */
 export const requestedWaitMsMax = 2_000;
 
 /**
  * The pause that an answer requires before the read is repeated (429 or 503 with Retry-After).
- * Undefined when the answer requires none, or a longer one than `leftMs`, the time for which the
- * call may still be held.
+ * Undefined when the answer requires no pause, or a pause longer than `leftMs`, the time for which
+ * the call may still be held.
  */
 export function requestedWaitMsOf(
   { status, headers }: { status: number; headers: readonly (readonly [string, string])[] },

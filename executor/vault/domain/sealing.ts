@@ -23,12 +23,12 @@ export interface SealContext {
 
 export interface MasterKey {
   /**
-   * Names the master key in the rows of the data keys that it wrapped. It reveals nothing about the
-   * key.
+   * The id of the master key in the rows of the data keys that it wraps. It reveals nothing about
+   * the key.
    */
   readonly id: string;
   /**
-   * A key object, because Node imports a key given as bytes again for each cipher, which takes
+   * A key object. If the key were given as bytes, Node would import it for each cipher, which takes
    * longer than the cipher itself.
    */
   readonly key: KeyObject;
