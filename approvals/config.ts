@@ -11,8 +11,8 @@ export const approvalsConfig = defineConfig('approvals', [
   'GAP_KEY_APPROVALS',
   'HOST',
   'PORT',
-  // Approval URLs begin with this setting. They never use the host that a request names, because
-  // the caller can choose it.
+  // Approval URLs begin with this setting. They never use the Host header of a request, because the
+  // caller can choose it.
   'BASE_URL',
   'APPROVALS_OPEN_PER_REQUESTER',
   'APPROVALS_OPEN_PER_SUBTREE',

@@ -16,10 +16,9 @@ const changedIdentitySchema = z.object({
 });
 
 /**
- * Drops caches when anything changes in `auth`, and immediately denies the open approvals of a
- * revoked identity and its subtree. Every replica receives the event, but only one of them can
- * change each row, because the update checks the old state. The chain checks cover events that were
- * missed.
+ * Drops caches when anything changes in `auth`. Immediately denies the open approvals of a revoked
+ * identity and its subtree. Every replica receives the event, but only one of them can change each
+ * row, because the update checks the old state. The chain checks cover events that were missed.
  */
 export function listenForIdentityChanges(bus: Bus, deps: Deps, dropCaches: () => void): Disposable {
   return onEvents(bus, ['evt.auth.>'], (message) => {

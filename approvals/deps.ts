@@ -47,11 +47,11 @@ export interface DepsWithReplays extends Deps {
 export interface Replays extends AsyncDisposable {
   /**
    * Looks now for executions to replay. Called when this replica has allowed an approval or has
-   * found an execution that is due.
+   * found a due execution.
    */
   wake(): void;
   /**
-   * Runs an allowed call for a waiting caller; undefined when another process has started the call
+   * Runs an allowed call for a waiting caller. Undefined when another process has started the call,
    * or the call has ended.
    */
   run(request: {
@@ -60,6 +60,9 @@ export interface Replays extends AsyncDisposable {
     trigger: ReplayTrigger;
     actor: Actor;
   }): Promise<Outcome | undefined>;
-  /** The end of a replay that runs in this process; undefined when none of the approval runs here. */
+  /**
+   * The end of a replay that runs in this process; undefined when no replay of the approval runs
+   * here.
+   */
   findRunning(key: { orgId: string; approvalId: string }): Promise<Outcome> | undefined;
 }

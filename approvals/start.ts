@@ -30,9 +30,9 @@ const chainChecksMax = 100;
 const searchTextsMax = 500;
 
 /**
- * Starts the approvals component. Disposing the result stops it in the reverse order: it takes no
- * new requests, finishes the current requests, stops the clocks, finishes the running replays or
- * leaves them to another replica, then closes the relay, the bus and the database.
+ * Starts the approvals component. Disposing the result stops it in the reverse order. It takes no
+ * new requests, finishes the current requests, stops the clocks, and finishes the running replays
+ * or leaves them to another replica. Then it closes the relay, the bus and the database.
  */
 export async function startApprovals(
   config: ApprovalsConfig,

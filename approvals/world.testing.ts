@@ -38,7 +38,6 @@ interface Person {
   archived?: boolean;
 }
 
-/** Whether the identity is archived: not active, but it may be restored. */
 type SendCall = (executionId: string, earlierAttempts: number) => Promise<CallResult>;
 
 export const sampleResult: CallResult = {
@@ -52,8 +51,8 @@ const logger = createLogger({ component: 'test', level: 'silent' });
 export const testDeadline = () => deadlineIn(15_000);
 
 /**
- * Starts approvals on real Postgres and NATS, with stand-ins for the other components. A test may
- * change the state from which the stand-ins answer.
+ * Starts approvals on real Postgres and NATS, with simulated other components. A test may change
+ * the state from which these answer.
  */
 export async function createWorld({
   replicas = 1,
@@ -171,16 +170,16 @@ function createStandIns(people: ReturnType<typeof createPeople>) {
      * authority; null means that it never ends.
      */
     authority: new Map<string, { prefixes: string[]; untilMs: number | null }>(),
-    /** The gaps and decisions that policy was asked to plant rules from, parsed. */
     /** The sentence of the calls that are shown. */
     description: 'Create an issue',
-    /** The requesters as whom policy explained a call. */
+    /** For each call that policy explained, its requester. */
     explained: [] as string[],
+    /** The parsed gaps and decisions from which policy was asked to create rules. */
     planted: [] as { gap: Gap; decision: DecisionStatement }[],
     plantingFails: false,
     /**
      * Policy's answer to a request for a permit. A test may make it throw or deny; undefined
-     * permits.
+     * permits the call.
      */
     permits: async (
       _executionId: string,

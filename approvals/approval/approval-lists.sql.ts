@@ -18,7 +18,7 @@ export interface ApprovalFilter {
   readonly resolverId: string | null;
   readonly service: string | null;
   readonly risk: Risk | null;
-  /** Texts in lower case that are all in what is searched. */
+  /** Texts in lower case. A listed approval contains all of them in its search text. */
   readonly words: readonly string[];
   readonly isOldestFirst: boolean;
 }
@@ -27,13 +27,16 @@ export interface ApprovalFilter {
 export interface ListPosition {
   readonly id: string;
   /**
-   * Microseconds since the epoch, as precise as Postgres stores it; null in lists that are in the
-   * order in which approvals were raised.
+   * Microseconds since the epoch, as precise as Postgres stores it; null in lists in the order of
+   * raising.
    */
   readonly decidedAtMicros: number | null;
 }
 
-/** A listed approval, and the size of its card, by which a page is kept small enough to send. */
+/**
+ * A listed approval, and the size of its card in bytes. The sizes limit how many approvals a page
+ * has.
+ */
 export interface FoundApproval {
   readonly position: ListPosition;
   readonly cardBytes: number;
@@ -41,7 +44,7 @@ export interface FoundApproval {
 
 interface LookedThrough {
   readonly found: readonly FoundApproval[];
-  /** The last approval that was looked at; null when none is left after it. */
+  /** The last approval that was looked at; null when there are no more approvals after it. */
   readonly end: ListPosition | null;
 }
 
@@ -53,14 +56,18 @@ interface LookedThroughRow {
 
 type PositionValues = readonly [id: string, decidedAtMicros: number | null];
 
-/** Whether these are statuses of decided approvals alone. They are listed as they were decided. */
+/**
+ * Whether all these statuses are of decided approvals. Lists of decided approvals are in the order
+ * of the decisions.
+ */
 export function areDecided(statuses: readonly ApprovalStatus[] | null): boolean {
   return statuses !== null && statuses.every((status) => !isOpenApproval({ status }));
 }
 
 /**
- * Looks through a limited number of the approvals after a position and finds those that the filter
- * lists. The limit holds before the conditions that no index answers, so it bounds what is read.
+ * Looks at a limited number of approvals after a position, and finds those that the filter lists.
+ * Conditions without an index are tested only on these approvals, so the number also limits what
+ * the database reads.
  */
 export async function lookThroughApprovals(
   sql: Sql,
@@ -125,8 +132,8 @@ function afterCondition(
 }
 
 /**
- * The conditions that an index answers in the order of the list: open or decided, and one of whose
- * the approvals are. The partial indexes name the statuses like this.
+ * The conditions for which there is an index in the order of the list: open or decided, and the
+ * requester, resolver or user. The partial indexes list the same statuses.
  */
 function candidateConditions(
   sql: Sql,
@@ -145,7 +152,7 @@ function candidateConditions(
   return visibleTo ? sql`${group} and a.user_id = ${visibleTo.userId}` : group;
 }
 
-/** All conditions, for the approvals that were looked at. */
+/** All conditions of the filter. They are tested on the approvals that were looked at. */
 function isListed(
   sql: Sql,
   { visibleTo, statuses, resolverId, service, risk, words }: ApprovalFilter,
@@ -161,7 +168,7 @@ function isListed(
   )`;
 }
 
-/** These approvals in the given order, without stored results. */
+/** Returns these approvals in the given order, without stored results. */
 export async function findApprovals(
   sql: Sql,
   { orgId, ids }: { orgId: string; ids: readonly string[] },
@@ -177,8 +184,8 @@ export async function findApprovals(
 }
 
 /**
- * The open approvals that a rule at this placement could cover: those for one service and one
- * credential, because a planted rule is bound to both.
+ * The open approvals that a rule at this placement could cover: those for the same service and
+ * credential, because a rule from a decision holds only for both.
  */
 export async function listOpenApprovalsAtPlacement(
   sql: Sql,
@@ -200,7 +207,9 @@ export async function listOpenApprovalsAtPlacement(
   return rows.map(toApproval);
 }
 
-/** The requesters that have open approvals and are one of these identities or below one of them. */
+/**
+ * The requesters that have open approvals and are one of these identities or a descendant of one.
+ */
 export async function listRequestersWithOpenApprovals(
   sql: Sql,
   { orgId, identityIds, limit }: { orgId: string; identityIds: readonly string[]; limit: number },

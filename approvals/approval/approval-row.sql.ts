@@ -49,7 +49,10 @@ export interface ApprovalRow {
   traceparent: string | null;
 }
 
-/** What `status` is `in` while an approval waits for a decision; the partial indexes name the same. */
+/**
+ * The statuses of an approval that waits for a decision, for use after `in`. The partial indexes
+ * list the same statuses.
+ */
 export function openStatuses(sql: Sql) {
   return sql`('pending', 'bubbled')`;
 }
@@ -109,7 +112,7 @@ export function toApproval(row: ApprovalRow): Approval {
   };
 }
 
-/** Approval cards that earlier versions stored lack these fields of the request. */
+/** The approval cards that earlier versions stored do not have these fields of the request. */
 const unrecordedRequestFields = {
   params: null,
   headers: {},

@@ -24,7 +24,7 @@ interface NewApproval extends IdenticalCall {
   readonly ladder: readonly LadderStep[];
   readonly autoBubbleSeconds: number;
   /**
-   * Whether another ancestor above the resolver may decide, so that the approval can be handed up
+   * Whether an ancestor above the resolver may decide too, so that the approval can be handed up
    * after a time.
    */
   readonly canBubble: boolean;
@@ -146,7 +146,7 @@ export interface FrozenCall {
   /** Auth's signed decision; null in approvals allowed before decisions were signed. */
   readonly decision: string | null;
   /**
-   * The permission gap that the decision was made on, if that gap belongs to another approval (a
+   * The permission gap on which the decision was made, if it is the gap of another approval (a
    * cascade).
    */
   readonly decidedGap: string | null;

@@ -7,9 +7,9 @@ import { approvalNotFoundError } from './domain/refusals.ts';
 import { readerRelationshipOf } from './domain/relationship.ts';
 
 /**
- * What the rules of now say about the approval's call, to everyone who may read the approval. The
- * facts of the call are in the permission gap alone, which is erased when the call ends
- * (docs/reference/approvals.md#why-it-is-asked).
+ * Explains what the current rules say about the approval's call, for everyone who may read the
+ * approval. What policy needs to know about the call is only in the permission gap, which is erased
+ * when the call ends (docs/reference/approvals.md#why-it-is-asked).
  */
 export async function explainApproval(
   { db, policy, readPrincipal }: Deps,

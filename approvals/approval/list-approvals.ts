@@ -35,24 +35,28 @@ const noConditions = { isDecided: false, words: [], risk: null, isOldestFirst: f
 const decidedStatuses = approvalStatuses.filter((status) => !isOpenApproval({ status }));
 
 /**
- * Bounds what reading, checking and writing a page costs every component on its way. An ordinary
- * card has 3 kB, a single one may have half a megabyte, and the agent that asks chooses its size.
+ * Limits the cards of one page in bytes, because every component that passes a page on has to parse
+ * and write it. An ordinary card has 3 kB, but a card may have half a megabyte: the agent that asks
+ * determines its size.
  */
 const cardBytesMax = 524_288;
 
 /**
- * The most approvals that one page looks through, and the most in one statement: each statement is
- * short, so that lists of all orgs take turns.
+ * The most approvals that one page looks at, and the most that one statement looks at. Statements
+ * are short so that the lists of all orgs take turns.
  */
 const lookedThroughMax = 10_000;
 const lookedAtOnceMax = 2_000;
-/** After this time a page is answered with what was found, so that it is not long in coming. */
+/**
+ * After this time a page is returned with what was found so far, so that the caller does not wait
+ * long.
+ */
 const lookingThroughMsMax = 60;
 
 /**
- * Lists approvals of the caller's own subtree, or of the whole org for admins and auditors: decided
- * ones in the order of the decisions, others in the order in which they were raised. A page ends
- * early when it grows large or has looked through many approvals, and leaves out the results of
+ * Lists approvals of the caller's own subtree, or of the whole org for admins and auditors. Decided
+ * approvals are in the order of the decisions, others in the order of raising. A page ends early
+ * when it grows large or when many approvals were looked at. Lists leave out the results of
  * executions.
  */
 export async function listApprovals(
@@ -95,7 +99,9 @@ export async function listApprovals(
   };
 }
 
-/** Finds the approvals of a page, and where to look further unless the list has ended. */
+/**
+ * Finds the approvals of a page, and the position at which to continue unless the list has ended.
+ */
 async function findPage(
   db: Deps['db'],
   filter: ApprovalFilter,
@@ -105,7 +111,7 @@ async function findPage(
   const found: FoundApproval[] = [];
   let end = after;
   let lookedAt = 0;
-  // Most lists have what they need in the first rows.
+  // Most lists find enough in the first rows.
   let lookAtMax = limit;
   do {
     const part = await lookThroughApprovals(db, filter, {
@@ -126,7 +132,7 @@ async function findPage(
   return { found, end };
 }
 
-/** What does not fit into a page is not even read. */
+/** Cards that do not fit into the page are not even read. */
 function takeSendable(found: readonly FoundApproval[]): FoundApproval[] {
   let bytes = 0;
   return found.filter(({ cardBytes }, index) => {

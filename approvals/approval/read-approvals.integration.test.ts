@@ -98,7 +98,7 @@ describe('explaining an approval', () => {
     expect(world.neighbours.explained).toEqual([]);
   });
 
-  test('is possible while an allowed call has not run, and says afterwards that it was erased', async () => {
+  test('is possible until an allowed call has run; then the call is erased, and the answer says so', async () => {
     const { ann, bot, suspend, explain, resolve, resume } = world;
     const allowed = await suspend(bot, { arg: 'acme/allowed', auto: false });
     await resolve(ann, allowed, { resolution: 'allow' });
@@ -177,7 +177,7 @@ describe('listing approvals', () => {
     ]);
   });
 
-  test('sorts, and finds decided ones, a risk and words, page by page', async () => {
+  test('sorts, and filters decided approvals, by risk and by words, page by page', async () => {
     await using listWorld = await createWorld();
     const { ann, bot, suspend, resolve, list, sql, stranger, until } = listWorld;
     const ids: string[] = [];
@@ -224,9 +224,10 @@ describe('listing approvals', () => {
     ];
     const found = [[2, 1], [1, 2], [0], [0], [0], [2, 1, 0], [], [], []];
     expect(await search()).toEqual(found);
-    // An earlier release stored nothing to search in but the card.
+    // An earlier release stored no search text, only the card.
     await sql`update approvals.approval set search_text = null`;
-    // The newest is filled first. One whose card cannot be read must not keep the others waiting.
+    // The newest approval is filled first. It cannot be read, which must not keep the others
+    // waiting.
     await sql`
       insert into approvals.approval
       select unreadable.*
@@ -242,7 +243,7 @@ describe('listing approvals', () => {
     expect(await search()).toEqual(found);
   });
 
-  test('lists decided ones in the order of the decisions, each once, page by page', async () => {
+  test('lists decided approvals in the order of the decisions, each once, page by page', async () => {
     await using listWorld = await createWorld();
     const { ann, bot, suspend, resolve, list, sql, admin } = listWorld;
     const ids: string[] = [];
@@ -252,7 +253,7 @@ describe('listing approvals', () => {
       await resolve(ann, ids[index]!, { resolution: 'deny' });
       await sql`update approvals.approval set resolved_at = ${at}::text::timestamptz where id = ${ids[index]!}`;
     };
-    // Two at the same moment, and two within a millisecond.
+    // Two approvals are decided at the same moment, and all within two microseconds.
     await decide(3, '2026-05-01T10:00:00.000100Z');
     await decide(0, '2026-05-01T10:00:00.000100Z');
     await decide(2, '2026-05-01T10:00:00.000101Z');
@@ -298,13 +299,13 @@ describe('listing approvals', () => {
     const seen = [...first.items, ...second.items].map(({ id }) => ids.indexOf(id));
     expect(seen).toEqual([2, 3, 0, 1]);
     expect(second.next_cursor).toBeNull();
-    // The cursor of one order means nothing in another.
+    // A cursor of one order is invalid in another order.
     await expect(list(ann, { page: { limit: 2, cursor } })).rejects.toMatchObject({
       code: 'invalid_request',
     });
   });
 
-  test('looks through a limited number for one page, and goes on at its end with the next', async () => {
+  test('looks at a limited number of approvals for one page, and the next page continues there', async () => {
     await using longWorld = await createWorld();
     const { admin, ann, bot, suspend, list, sql } = longWorld;
     const id = await suspend(bot, { arg: 'acme/first' });
@@ -362,7 +363,7 @@ describe('listing approvals', () => {
     ['listed', []],
     ['searched', ['bot']],
   ])(
-    'ends a page of large approvals early where they are %s, and continues on the next',
+    'ends a page of large approvals early when they are %s, and continues on the next',
     async ([, words]) => {
       await using largeWorld = await createWorld();
       const { ann, helper, suspend, list, sql } = largeWorld;
@@ -380,7 +381,8 @@ describe('listing approvals', () => {
           page: { limit: 50, cursor },
           further: { isDecided: false, words: [...words], risk: null, isOldestFirst: false },
         });
-        // What an agent asks for is what everybody above it reads, so a page has an end in bytes.
+        // Agents determine the size of cards and everybody above them reads the cards, so a page
+        // has a limit in bytes.
         expect(JSON.stringify(page).length).toBeLessThan(600_000);
         pages.push(page.items.map((item) => item.id));
         cursor = page.next_cursor;

@@ -8,7 +8,7 @@ interface UnsearchableApproval extends ApprovalKey {
 }
 
 /**
- * Approvals of any org that an earlier release raised without the text to search in, newest first.
+ * Lists, across orgs, approvals that an earlier release raised without a search text, newest first.
  */
 export async function listWithoutSearchText(
   sql: Sql,

@@ -4,7 +4,7 @@ import type { Link } from '@opentelemetry/api';
 import { linksTo } from '#telemetry';
 import type { Approval } from './domain/approval.ts';
 
-/** The attributes of each span in which something is done about this approval. */
+/** The attributes of every span of work on this approval. */
 export function approvalAttributesOf({ id }: Pick<Approval, 'id'>): { 'aag.approval_id': string } {
   return { 'aag.approval_id': id };
 }
@@ -14,7 +14,7 @@ export function approvalLinksOf({ card, execution }: Pick<Approval, 'card' | 'ex
   return linksTo(card.traceparent, execution?.traceparent);
 }
 
-/** Has the active span name the approval, and link to what happened to it before. */
+/** Adds the approval's id and the links to earlier spans to the active span. */
 export function traceApproval(approval: Approval): void {
   trace
     .getActiveSpan()

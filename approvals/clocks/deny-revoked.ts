@@ -9,8 +9,8 @@ const requestersMax = 200;
 const chainCheckTimeoutMs = 2_000;
 
 /**
- * Denies open approvals after an identity was revoked or expired: those of requesters at or below
- * the identity.
+ * Denies open approvals after an identity was revoked or has expired: the approvals of the identity
+ * and its descendants.
  */
 export async function denyRevokedBelow(
   deps: Deps,
@@ -25,8 +25,8 @@ export async function denyRevokedBelow(
 }
 
 /**
- * Denies the open approvals of ended requesters whose event was missed. It checks the chain of each
- * open approval once a minute.
+ * Denies the open approvals of requesters that were revoked or have expired, when the event was
+ * missed. Checks the chain of each open approval once a minute.
  */
 export async function denyRevokedOverdue(deps: Deps, limit: number): Promise<number> {
   const dueChains = await takeChainsToCheck(deps.db, limit);

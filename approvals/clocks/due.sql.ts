@@ -56,8 +56,8 @@ export async function findDueWork(sql: Sql): Promise<DueWork> {
 const countedApprovalsMax = 10_000;
 
 /**
- * The approvals of all orgs that wait for a person, counted up to 10,000; without an exact age
- * beyond that number.
+ * The approvals of all orgs that wait for a person, counted up to 10,000. Beyond that number the
+ * age of the oldest is not exact.
  */
 export async function measureWaitingApprovals(sql: Sql): Promise<Backlog> {
   const [row] = await sql<Backlog[]>`
@@ -73,7 +73,10 @@ export async function measureWaitingApprovals(sql: Sql): Promise<Backlog> {
   return row ?? { waiting: 0, oldestSeconds: 0 };
 }
 
-/** Takes the requesters of open approvals whose chain was not checked within the last minute. */
+/**
+ * Returns requesters of open approvals whose chain was not checked within the last minute, and
+ * marks them as checked.
+ */
 export async function takeChainsToCheck(
   sql: Sql,
   limit: number,

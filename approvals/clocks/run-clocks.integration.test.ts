@@ -18,8 +18,8 @@ beforeEach(async () => {
 
 const eventTypesOf = async (id: string) => (await world.eventsOf(id)).map((event) => event.type);
 
-describe('the time limits of approvals, applied by two replicas,', () => {
-  test('expire undecided approvals, each once, and erase their calls', async () => {
+describe('two replicas that apply the time limits of approvals', () => {
+  test('expire each undecided approval once, and erase its call', async () => {
     const { sql, suspend, until, eventsOf } = world;
     const ids: string[] = [];
     for (const who of [world.helper, world.sibling, world.bobsBot]) {
@@ -43,7 +43,7 @@ describe('the time limits of approvals, applied by two replicas,', () => {
     ).toHaveLength(0);
   });
 
-  test('expire allowed calls that were not run in time, each once; their approvals stay allowed', async () => {
+  test('expire each allowed call that was not run in time once; its approval stays allowed', async () => {
     const { ann, helper, sql, suspend, resolve, until, get } = world;
     const ids: string[] = [];
     for (let index = 0; index < 15; index += 1) {
@@ -71,7 +71,7 @@ describe('the time limits of approvals, applied by two replicas,', () => {
     expect(world.neighbours.asked).toEqual([]);
   });
 
-  test('hand up approvals that waited too long for their resolver, each once, at most to the user', async () => {
+  test('hand up each approval that waited too long for its resolver once, at most to the user', async () => {
     const { ann, bot, helper, sql, suspend, until, get, eventsOf } = world;
     const ids: string[] = [];
     for (let index = 0; index < 15; index += 1)
@@ -93,7 +93,7 @@ describe('the time limits of approvals, applied by two replicas,', () => {
     );
   });
 
-  test('do not hand up an approval that the user already has to decide', async () => {
+  test('do not hand up an approval that the user has to decide already', async () => {
     await world.suspend(world.bot);
 
     expect(await world.sql`select bubble_at from approvals.approval`).toEqual([
@@ -111,7 +111,7 @@ describe('a replica whose clock is wrong by a day', () => {
     ['ahead', 26],
     ['behind', -26],
   ] as const)(
-    'expires no approval at a wrong time when its clock is %s, because Postgres decides what time it is',
+    'expires no approval at a wrong time when its clock is %s, because the clock of Postgres counts',
     async ([, hours]) => {
       const { ann, helper, sql, suspend, resolve, until } = world;
       const [undecided, overdue, later] = [
@@ -184,7 +184,7 @@ describe('a revoked requester', () => {
     await waitUntilDeniedOnce(id);
   });
 
-  test('is never assumed from a false or malformed event, which denies no approval', async () => {
+  test('is not assumed from a forged or malformed event, which denies no approval', async () => {
     const { ann, helper, suspend, environment, get, sql, until } = world;
     const id = await suspend(helper);
     const auth = await environment.connect('auth');
@@ -199,7 +199,7 @@ describe('a revoked requester', () => {
     });
     auth.nats.publish('evt.auth.identity.revoked', JSON.stringify(untrueEvent));
     await auth.nats.flush();
-    // A chain check that runs now finds the requester active, just as the event's handler did.
+    // A chain check at this point finds the requester active, as the handler of the event did.
     await sql`update approvals.approval set chain_checked_at = now() - interval '2 minutes'`;
     await until(
       () =>
@@ -212,7 +212,7 @@ describe('a revoked requester', () => {
 });
 
 describe('a restart', () => {
-  test('loses no call: the next process replays the calls that were allowed while no process ran', async () => {
+  test('loses no call: the next process replays the calls that were allowed while no process was running', async () => {
     await using singleReplicaWorld = await createWorld({ replicas: 1 });
     const { helper, ann, suspend, resolve, neighbours, replicas, startReplica, until, sql } =
       singleReplicaWorld;

@@ -5,9 +5,9 @@ import { findDueWork } from './due.sql.ts';
 const rowsPerBatchMax = 100;
 
 /**
- * Applies every time limit once, except the chain checks, and says what else is due: expires
- * approvals, hands them up, and takes over replays whose process stopped. Any number of replicas may
- * run this at once; one of them locks each row and the others skip it.
+ * Applies every time limit once, except the chain checks: expires approvals, hands them up, and
+ * takes over replays whose process stopped. Returns what else is due. Any number of replicas may
+ * run this at once: one of them locks each row, and the others skip it.
  */
 export async function runClocks({
   db,
@@ -27,7 +27,7 @@ export async function runClocks({
   return { chainChecks: dueWork.chainChecks, searchTexts: dueWork.searchTexts };
 }
 
-/** Processes a backlog in batches. What is left after 50 batches is processed the next time. */
+/** Processes a backlog in batches. What is left after 50 batches is processed in the next run. */
 async function drainInBatches(batch: () => Promise<number>): Promise<void> {
   for (let round = 0; round < 50; round += 1) {
     if ((await batch()) < rowsPerBatchMax) return;

@@ -5,7 +5,7 @@ import type { Decision } from './domain/decision.ts';
 
 /**
  * Refuses to allow a request of which people see only an outline, unless the decider acknowledges
- * that. Such an allowance holds for one call only, and the requester cannot give it to itself.
+ * this. Such a decision allows one call only, and the requester cannot make it for itself.
  */
 export function assertAcknowledged(
   approval: Approval,

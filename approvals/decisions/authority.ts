@@ -9,7 +9,7 @@ import type { Deps } from '../deps.ts';
 export interface Authority {
   readonly coversKeys: boolean;
   readonly uncoveredKeys: readonly string[];
-  /** When this authority ends, because the rule that gives it ends; null for never. */
+  /** When this authority ends, because the rule behind it expires; null if it never ends. */
   readonly endsAt: Date | null;
 }
 
@@ -18,8 +18,8 @@ export const unlimitedAuthority: Authority = { coversKeys: true, uncoveredKeys: 
 
 /**
  * Whether and until when the decider may allow the approval's permission keys and the given further
- * keys. Users have no limit; agents are limited to what their own rules allow and for how long
- * (docs/reference/approvals.md#who-may-decide).
+ * keys. Users have no limit. Agents are limited to what their own rules allow, and for as long as
+ * these last (docs/reference/approvals.md#who-may-decide).
  */
 export async function authorityOf(
   deps: Deps,
@@ -50,8 +50,8 @@ export async function authorityOf(
 }
 
 /**
- * The permission gap that policy signed. Throws when the gap is erased, because then the approval
- * was decided or ended in the meantime.
+ * The permission gap that policy signed. Throws when the gap is erased, because the approval has
+ * then been decided or has ended.
  */
 export async function getGap({ db }: Pick<Deps, 'db'>, approval: Approval): Promise<string> {
   const key = { orgId: approval.orgId, approvalId: approval.id };

@@ -13,8 +13,8 @@ import { assertMayDecide } from './deciders.ts';
 
 const cascadedApprovalsMax = 20;
 /**
- * Policy permits no cascade to an approval older than this, so that approval needs a decision of
- * its own.
+ * Policy does not replay an older approval because of a cascade, so an older approval needs its own
+ * decision.
  */
 const cascadeAgeMsMax = 22 * 60 * 60_000;
 const candidatesMax = 200;
@@ -30,14 +30,14 @@ interface CascadeRequest {
   readonly decider: Principal;
   readonly actor: Actor;
   /**
-   * The decision that created the rule, and the permission gap that it was made on, each as signed.
+   * The decision that created the rule, and the permission gap on which it was made, both signed.
    */
   readonly remembered: RememberedDecision;
 }
 
 /**
- * Allows the other open approvals that a new rule covers, each in a transaction of its own, and
- * returns their ids. Approvals that the decider may not decide stay open
+ * Allows the other open approvals that a new rule covers, each in its own transaction. Returns
+ * their ids. Approvals that the decider may not decide stay open
  * (docs/reference/approvals.md#cascade).
  */
 export async function cascadeDecision(

@@ -5,10 +5,15 @@ import type { Approval } from '../approval/domain/approval.ts';
 import { notInYourChainError } from '../approval/domain/relationship.ts';
 import type { Deps } from '../deps.ts';
 
-/** The state of a requester and its ancestors; when the states differ, the worst one. */
+/**
+ * The state of a requester and its ancestors. When they have different states, it is the worst one.
+ */
 export type Standing = Awaited<ReturnType<Deps['auth']['getChain']>>['standing'];
 
-/** Whether the state is final. An archived requester may be restored; an expired or revoked one may not. */
+/**
+ * Whether the state is final: an archived requester may be restored, an expired or revoked one may
+ * not.
+ */
 export function hasEnded(standing: Standing): standing is 'expired' | 'revoked' {
   return standing === 'expired' || standing === 'revoked';
 }
@@ -38,8 +43,8 @@ export async function assertMayDecide(
 
 /**
  * Throws unless the requester may decide its own approval: it must act through an OAuth client for
- * which its user has switched self-approval on. `auth` is asked for every decision, so that
- * switching it off takes effect at once.
+ * which its user has switched self-approval on. Every decision asks `auth`, so switching
+ * self-approval off takes effect at once.
  */
 export async function assertMayDecideForItself(
   deps: Deps,

@@ -57,7 +57,7 @@ describe('the right to decide an approval', () => {
     ["an admin's agent", 'adminsBot', false, 'not_in_your_chain'],
     ['an auditor', 'auditor', false, 'not_in_your_chain'],
     ['an admin of another org', 'stranger', false, 'not_found'],
-  ])('belongs to %s ($1): $2', async ([, who, isAllowed, code]) => {
+  ])('is granted to %s ($1): $2', async ([, who, isAllowed, code]) => {
     const { helper, suspend, resolve, get, ann } = world;
     for (const resolution of decisionWordNames) {
       const id = await suspend(helper, { covering: [world.bot], arg: `acme/${resolution}` });
@@ -72,7 +72,7 @@ describe('the right to decide an approval', () => {
   });
 
   test.for(['NOTIFIER', 'AUDIT', 'REGISTRY', 'EXECUTOR', 'POLICY'] as const)(
-    'does not belong to a principal that was signed with the key of the component %s',
+    'is not granted by a principal that was signed with the key of the component %s',
     async (component) => {
       const { helper, ann, admin, as, suspend, get, client, context, environment } = world;
       const id = await suspend(helper, { arg: `acme/${component}` });
@@ -107,7 +107,7 @@ describe('the right to decide an approval', () => {
     ['a cascade that the request does not ask for', () => ({ cascade: true })],
     ['another decider', () => ({ deciderId: world.admin.id })],
     ['the requester itself', () => ({ as: 'self', clientId: 'c' })],
-  ])('is not proved by a decision that was signed for %s', async ([, change]) => {
+  ])('is not granted by a decision that was signed for %s', async ([, change]) => {
     const { helper, ann, suspend, get, client, as, context, decisions } = world;
     const id = await suspend(helper);
     const { proof } = await get(ann, id);
@@ -133,7 +133,7 @@ describe('the right to decide an approval', () => {
     });
   });
 
-  test('an approval of another org is answered like an approval that does not exist', async () => {
+  test('an approval of another org gets the same answer as an approval that does not exist', async () => {
     const { helper, stranger, suspend, resolve, cancel, run, resume, get } = world;
     const id = await suspend(helper);
     const foreignOrgError = await resolve(stranger, id, { resolution: 'allow' }).catch(
@@ -186,7 +186,7 @@ describe('the right to decide an approval', () => {
 });
 
 describe('a decision', () => {
-  test('is made once when 20 callers decide at the same time; the 19 other callers learn which decision counts', async () => {
+  test('is made once when 20 callers decide at the same time, and the others learn which decision counts', async () => {
     const { ann, admin, bot, helper, suspend, resolve, eventsOf, sql } = world;
     for (let round = 0; round < 5; round += 1) {
       const id = await suspend(helper, { arg: `acme/${round}`, auto: false });
@@ -220,7 +220,7 @@ describe('a decision', () => {
     }
   });
 
-  test('to allow returns the pending execution and is audited for the user', async () => {
+  test('to allow a call returns the pending execution and is recorded for the user', async () => {
     const { ann, helper, suspend, resolve, eventsOf } = world;
     const id = await suspend(helper, { auto: false });
     const approval = await resolve(ann, id, { resolution: 'allow_once', reason: 'fine' });
@@ -252,7 +252,7 @@ describe('a decision', () => {
     });
   });
 
-  test('to deny stores its reason, creates no execution and erases the call', async () => {
+  test('to deny a call stores its reason, creates no execution and erases the call', async () => {
     const { ann, helper, suspend, resolve, resume, sql, eventsOf } = world;
     const id = await suspend(helper);
     const approval = await resolve(ann, id, { resolution: 'deny', reason: 'too risky' });
@@ -273,7 +273,7 @@ describe('a decision', () => {
     });
   });
 
-  test('to deny without a reason names the decider', async () => {
+  test('to deny a call without a reason names the decider', async () => {
     const { ann, helper, suspend, resolve, resume } = world;
     const id = await suspend(helper);
     await resolve(ann, id, { resolution: 'deny' });
@@ -301,7 +301,7 @@ describe('a decision', () => {
 });
 
 describe('the decision allow_remember', () => {
-  test('plants the narrowest suggested rule (tier) and emits an internal event', async () => {
+  test('creates the narrowest suggested rule (tier) and emits an internal event', async () => {
     const { ann, helper, suspend, resolve, neighbours, eventsOf } = world;
     const id = await suspend(helper, { auto: false });
     const approval = await resolve(ann, id, { resolution: 'allow_remember' });
@@ -323,7 +323,7 @@ describe('the decision allow_remember', () => {
     expect(readUnverified(decision)).toEqual(planted?.decision);
   });
 
-  test('may name a broader suggested rule (tier) and a ttl; the decision allow_always makes a rule without an end', async () => {
+  test('can choose a broader suggested rule (tier) and a ttl; allow_always creates a rule without an end', async () => {
     const { ann, helper, suspend, resolve, neighbours } = world;
     const first = await suspend(helper, { auto: false });
     await resolve(ann, first, {
@@ -363,7 +363,7 @@ describe('the decision allow_remember', () => {
     expect(neighbours.planted).toEqual([]);
   });
 
-  test('succeeds although policy cannot plant the rule now; the event plants it later', async () => {
+  test('succeeds even if policy cannot create the rule now; the event creates it later', async () => {
     const { ann, helper, suspend, resolve, neighbours, eventsOf } = world;
     neighbours.plantingFails = true;
     const id = await suspend(helper, { auto: false });
@@ -376,7 +376,7 @@ describe('the decision allow_remember', () => {
 });
 
 describe('an agent that decides an approval', () => {
-  test('hands up an approval that its authority does not cover, and gets the reason', async () => {
+  test('hands up an approval that its authority does not cover, and is told why', async () => {
     const { bot, ann, helper, neighbours, suspend, resolve, get, eventsOf } = world;
     neighbours.authority.delete(bot.id);
     const id = await suspend(helper, { covering: [bot] });
@@ -421,7 +421,7 @@ describe('an agent that decides an approval', () => {
       code: 'exceeds_authority',
     });
     await resolve(bot, id, { resolution: 'allow_remember' });
-    // Policy, and not approvals, lets the rule expire no later than the agent's own authority.
+    // Policy, not approvals, lets the rule expire no later than the agent's own authority.
     expect(neighbours.planted[0]).toMatchObject({ decision: { deciderId: bot.id } });
   });
 });

@@ -48,7 +48,7 @@ interface DecisionRequest {
   readonly approval: Approval;
   readonly decider: Principal;
   readonly actor: Actor;
-  /** The fields of the decision; each move reads those that only it takes. */
+  /** The body of the decision. Each move reads only the fields that belong to it. */
   readonly body: ResolveApprovalBody;
   /** `self` is a requester that decides for itself, with its user's authority. */
   readonly relationship: Extract<Relationship, 'self' | 'downstream'>;
@@ -116,7 +116,8 @@ async function bubbleToParent({
   }
   const bubbledApproval = await deps.db.transaction((tx) => bubbleApproval(tx, approval, actor));
   if (bubbledApproval) return presentApproval(bubbledApproval, relationship);
-  // A concurrent request won. If it handed the approval up as well, this request has what it asked for.
+  // A concurrent request won. If it also handed the approval up, this request has achieved its
+  // purpose.
   const currentApproval = await findApproval(deps.db, {
     orgId: approval.orgId,
     approvalId: approval.id,
@@ -215,7 +216,10 @@ function requesterArchivedError(): AppError {
   );
 }
 
-/** Plants the rule at once, so that the next call finds it. If this fails, the event plants it later. */
+/**
+ * Has the rule created at once, so that the next call finds it. If this fails, policy creates it
+ * when the event arrives.
+ */
 async function plantRules(
   deps: Deps,
   { approval, remembered }: { approval: Approval; remembered: RememberedDecision },

@@ -61,7 +61,7 @@ describe('a requester with self-approval', () => {
     expect(await resolveItself(id, { resolution: 'deny' })).toMatchObject({ status: 'denied' });
   });
 
-  test('allows its own call, which is replayed by that decision', async () => {
+  test('allows its own call, which is replayed because of that decision', async () => {
     const { bot, suspend, get, until, neighbours, eventsOf } = world;
     const id = await suspend(bot);
 
@@ -105,7 +105,7 @@ describe('a requester with self-approval', () => {
     ]);
   });
 
-  test('can deny and hand up like any resolver', async () => {
+  test('can deny and hand up like any other resolver', async () => {
     const { ann, bot, helper, suspend } = world;
     const [denied, bubbled] = [await suspend(bot), await suspend(helper, { covering: [bot] })];
 
@@ -126,7 +126,7 @@ describe('a requester with self-approval', () => {
     ).toMatchObject({ status: 'bubbled', resolver_id: ann.id, relationship: 'self' });
   });
 
-  test('and its ancestors make twenty decisions at once, of which only one counts', async () => {
+  test('can decide at the same time as its ancestors; only one of twenty decisions counts', async () => {
     const { ann, bot, suspend, resolve } = world;
     const id = await suspend(bot, { auto: false });
     const settledDecisions = await Promise.allSettled(

@@ -19,8 +19,8 @@ interface AllowRequest {
 }
 
 /**
- * Throws unless the signed decision says what the request asks for. Policy would refuse to replay
- * the call with a different decision, so the allowance would have no effect.
+ * Throws unless the signed decision is the one that the request contains. With a different decision
+ * the allowance would have no effect, because policy would refuse to replay the call.
  */
 export function checkSignedDecision(
   { decisions }: Pick<Deps, 'decisions'>,

@@ -16,7 +16,10 @@ import type { Claim, ExecutionEnd } from './execution.sql.ts';
 // Each function of this file changes an execution and stores the event that reports the change, in
 // one transaction.
 
-/** `pending` → `executing`, for a caller that waits; undefined when another process was first. */
+/**
+ * `pending` → `executing`, for a caller that waits; undefined when another process has started the
+ * execution.
+ */
 export async function startExecution(
   db: Database,
   { trigger, actor, ...key }: ApprovalKey & { trigger: ReplayTrigger; actor: Actor },

@@ -101,8 +101,8 @@ export async function claimPendingExecutions(tx: Transaction, limit: number): Pr
 }
 
 /**
- * Claims executions whose lease has ended, because the process that ran them died or postponed them
- * for another attempt.
+ * Claims executions whose lease has ended, because the process that ran them died, or postponed
+ * them to another attempt.
  */
 export async function takeOverExecutions(sql: Sql, limit: number): Promise<Claim[]> {
   const rows = await sql<ClaimRow[]>`
@@ -144,8 +144,8 @@ export async function renewLeases(sql: Sql, claims: readonly Claim[]): Promise<v
 
 /**
  * Records that the executor is about to be asked. Returns false when another process has claimed
- * the execution; then this process must not ask the executor. A process that was paused until its
- * lease ended learns this here.
+ * the execution, for example because this process was paused until its lease ended. Then this
+ * process must not ask the executor.
  */
 export async function markExecutorAsked(
   sql: Sql,

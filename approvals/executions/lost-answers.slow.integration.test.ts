@@ -6,7 +6,7 @@ import { sampleResult, createWorld } from '../world.testing.ts';
 import type { World } from '../world.testing.ts';
 
 let world: World;
-/** Rejects `noAnswer`, which stands for an executor's answer that does not come during a test. */
+/** Rejects `noAnswer`, a promise for an executor's answer that never arrives during a test. */
 let rejectNoAnswer: (reason: unknown) => void = () => undefined;
 const noAnswer = new Promise<CallResult>((_, reject) => {
   rejectNoAnswer = reject;
@@ -20,11 +20,11 @@ afterAll(async () => {
   await world[Symbol.asyncDispose]();
 });
 
-test('a replay asks the executor a second time while its first answer does not come', async () => {
+test('a replay asks the executor a second time if the first answer does not arrive', async () => {
   const { helper, ann, suspend, resolve, neighbours } = world;
   neighbours.sends = async (_, earlierAttempts) => {
-    // The first request was lost with its executor; the next request finds the dispatch row of
-    // the first.
+    // The first request was lost with its executor. The next request finds the dispatch row of the
+    // first.
     if (earlierAttempts === 0) return noAnswer;
     if (earlierAttempts === 1) throw new AppError('execution_in_progress', 'Under way.');
     return sampleResult;

@@ -22,7 +22,7 @@ beforeEach(async () => {
   world.neighbours.permitRequests.length = 0;
 });
 
-/** The approval once its execution has ended. */
+/** Waits until the execution has ended, and returns its approval. */
 const waitForEndedApproval = (id: string) =>
   world.until(
     () => world.get(world.ann, id),
@@ -38,12 +38,12 @@ const fullEventTypes = [
 const createUnavailableError = (details: AppError['details']) =>
   new AppError('unavailable', 'Not now.', { details });
 
-/** The state that a killed process leaves: executing, with a lease that has passed. */
+/** Creates the state that a killed process leaves: executing, with a lease that has ended. */
 async function leaveKilledExecution(
   id: string,
   { asked, overdue = false }: { asked: boolean; overdue?: boolean },
 ): Promise<string> {
-  // One statement instead of two, because the two replicas could change the row in between.
+  // A single statement, because the two replicas could change the row between two statements.
   const [row] = await world.sql<{ id: string }[]>`
     update approvals.execution
        set status = 'executing', started_at = now(), triggered_by = 'auto', attempts = 1,
@@ -56,10 +56,7 @@ async function leaveKilledExecution(
   return row?.id ?? '';
 }
 
-/**
- * Allows the call of an approval that has no automatic replay: its requester resumes the call
- * itself.
- */
+/** Allows a call that is not replayed automatically: its requester resumes the call itself. */
 async function createAllowedApproval(spec: Parameters<World['suspend']>[1] = {}): Promise<string> {
   const id = await world.suspend(world.helper, { auto: false, ...spec });
   await world.resolve(world.ann, id, { resolution: 'allow' });
@@ -109,7 +106,7 @@ describe('the automatic replay', () => {
     expect(neighbours.asked).toHaveLength(1);
   });
 
-  test('is in the trace of the decision, and links to the call, as the decision and later requests do', async () => {
+  test('belongs to the trace of the decision, and its spans link to the call like those of the decision and of later requests', async () => {
     const { helper, ann, suspend, resolve, resume } = world;
     let id = '';
     const spans = await collectSpans(async () => {
@@ -210,7 +207,7 @@ describe('the automatic replay', () => {
     expect((await eventsOf(id)).at(-1)).toMatchObject({ audit: { outcome: 'denied' } });
   });
 
-  test('sends nothing and ends as approval_stale when something changed since the approval', async () => {
+  test('sends nothing and ends as approval_stale when policy reports a change since the approval', async () => {
     const { helper, ann, suspend, resolve, resume, neighbours } = world;
     neighbours.permits = async () => {
       throw new AppError('approval_stale', 'The template changed.');
@@ -263,7 +260,7 @@ describe('the automatic replay', () => {
     expect(await eventTypesOf(id)).toEqual(fullEventTypes);
   });
 
-  test('ends with the error outcome_unknown when the executor answers it', async () => {
+  test('ends with the error outcome_unknown when the executor returns that error', async () => {
     const { helper, ann, suspend, resolve, resume, neighbours } = world;
     neighbours.sends = async (_, earlierAttempts) => {
       throw earlierAttempts === 0
@@ -277,7 +274,7 @@ describe('the automatic replay', () => {
     await expect(resume(helper, id)).rejects.toMatchObject({ code: 'outcome_unknown' });
   });
 
-  test('stores a long answer without its body, and says that the body is left out', async () => {
+  test('stores a long answer without its body, and marks the body as left out', async () => {
     const { helper, ann, suspend, resolve, neighbours, get } = world;
     neighbours.sends = async () => ({ ...sampleResult, body: 'x'.repeat(300_000) });
     const id = await suspend(helper);
@@ -302,7 +299,7 @@ describe('the automatic replay', () => {
   });
 });
 
-describe('the recovery of an interrupted replay:', () => {
+describe('after an interrupted replay', () => {
   test('another replica runs the call when the first replica was killed before it asked the executor', async () => {
     const id = await createAllowedApproval();
     const executionId = await leaveKilledExecution(id, { asked: false });
@@ -398,7 +395,7 @@ describe('a resume request', () => {
     expect(finished?.audit).toMatchObject({ identity: { id: helper.id } });
   });
 
-  test('during the run gets the whole answer as soon as the run ends', async () => {
+  test('returns the whole answer as soon as a running replay ends', async () => {
     const { helper, resume, neighbours } = world;
     const body = 'x'.repeat(300_000);
     const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
@@ -418,7 +415,7 @@ describe('a resume request', () => {
     expect(neighbours.asked).toHaveLength(1);
   });
 
-  test('that is sent ten times at once runs the call once, and each request gets the answer', async () => {
+  test('runs the call once even if it is sent ten times at once, and each request gets the answer', async () => {
     const { helper, resume, neighbours } = world;
     neighbours.sends = async () => {
       await delay(300);
@@ -432,7 +429,7 @@ describe('a resume request', () => {
     expect(neighbours.asked).toHaveLength(1);
   });
 
-  test('gets the answer pending_approval while the approval is open; for an ancestor the answer says downstream', async () => {
+  test('returns pending_approval while the approval is open, to an ancestor with the relationship downstream', async () => {
     const { helper, bot, ann, admin, sibling, suspend, resume } = world;
     const id = await suspend(helper);
 
@@ -449,14 +446,14 @@ describe('a resume request', () => {
     await expect(resume(sibling, id)).rejects.toMatchObject({ code: 'not_in_your_chain' });
   });
 
-  test('of an ancestor does not run the call', async () => {
+  test('does not run the call when an ancestor sends it', async () => {
     const id = await createAllowedApproval();
 
     expect(await world.resume(world.bot, id)).toMatchObject({ kind: 'pending' });
     expect(world.neighbours.asked).toEqual([]);
   });
 
-  test('gets the answer that the call is in progress when the executor cannot be reached; the call runs later', async () => {
+  test('returns that the call is in progress when the executor cannot be reached; the call runs later', async () => {
     const { helper, resume, neighbours } = world;
     neighbours.sends = async (_, earlierAttempts) => {
       if (earlierAttempts === 0)
@@ -470,7 +467,7 @@ describe('a resume request', () => {
     expect(await resume(helper, id)).toMatchObject({ kind: 'called' });
   });
 
-  test('gets the answer expired after the time limit of the approval, even before its state is changed to expired', async () => {
+  test('returns expired after the time limit of the approval, even before its state is changed to expired', async () => {
     const { helper, resume, run, ann, sql, get, until, neighbours } = world;
     const id = await createAllowedApproval();
     await sql`update approvals.execution set expires_at = now() where approval_id = ${id}`;
@@ -493,7 +490,7 @@ describe('a resume request', () => {
 });
 
 describe('a request to run an allowed call', () => {
-  test('runs the call when an ancestor sends the request; a second request returns how the call ended', async () => {
+  test('runs the call when an ancestor sends it, and a second request returns how the call ended', async () => {
     const { ann, run, neighbours, eventsOf } = world;
     const id = await createAllowedApproval();
     const approval = await run(ann, id);
@@ -506,7 +503,7 @@ describe('a request to run an allowed call', () => {
     expect((await eventsOf(id)).at(-1)).toMatchObject({ audit: { identity: { id: ann.id } } });
   });
 
-  test('runs the call once when ten users and the agent send the request at the same time', async () => {
+  test('runs the call once when ten users and the agent send it at the same time', async () => {
     const { ann, admin, helper, run, resume, neighbours } = world;
     const id = await createAllowedApproval();
     await Promise.allSettled([
@@ -529,7 +526,7 @@ describe('a request to run an allowed call', () => {
     await expect(run(ann, openApprovalId)).rejects.toMatchObject({ code: 'conflict' });
   });
 
-  test('fails when the execution ended as approval_stale', async () => {
+  test('fails when the execution has ended as approval_stale', async () => {
     const id = await createAllowedApproval();
     world.neighbours.sends = async () => {
       throw new AppError('approval_stale', 'Other bytes than approved.');
@@ -579,7 +576,7 @@ describe('a request to cancel a call', () => {
     ]);
   });
 
-  test('and a simultaneous request to run the call: exactly one of the two succeeds', async () => {
+  test('excludes a simultaneous request to run the call: exactly one of the two succeeds', async () => {
     const { ann, helper, cancel, resume, get, neighbours } = world;
     for (let round = 0; round < 10; round += 1) {
       const id = await createAllowedApproval({ arg: `acme/${round}` });

@@ -25,13 +25,12 @@ import { markExecutorAsked, postponeExecution } from './execution.sql.ts';
 import type { Claim } from './execution.sql.ts';
 
 /**
- * The time that policy, the bus and the executor's record keeping may take in addition to the
- * call's own time limit.
+ * The time beyond the call's own time limit, for policy, the bus and the executor's record keeping.
  */
 const replayMarginMs = 10_000;
 const replayMsMax = 120_000;
 /**
- * When an executor dies during a call, its answer never comes. A further request for the same
+ * When an executor dies during a call, its answer never arrives. Another request for the same
  * execution then finds out how the call ended: an executor that still runs the call answers
  * `execution_in_progress`, and the dispatch row keeps the call from being sent twice.
  */
@@ -61,7 +60,7 @@ export async function replayExecution(
   if (!approval) throw new Error('an execution has its approval');
   const spanOptions = {
     attributes: { ...approvalAttributesOf(approval), 'aag.execution_id': claim.executionId },
-    // Nobody waits for an automatic replay, so it is part of the trace of its decision.
+    // Nobody waits for an automatic replay, so its spans belong to the trace of the decision.
     ...(actor === null
       ? {
           parent: continueTrace(approval.execution?.traceparent),
@@ -159,8 +158,8 @@ async function recordOutcome(
 }
 
 /**
- * Asks policy for a permit and the executor to send the call. While no answer comes, it asks again
- * in parallel, until one answer says how the call ended.
+ * Asks policy for a permit and the executor to send the call. While no answer arrives, it asks
+ * again in parallel, until one answer says how the call ended.
  */
 async function askUntilAnswered(run: ReplayRun): Promise<Outcome> {
   const outstanding = openOutstanding<Outcome>();
@@ -187,7 +186,7 @@ async function askUntilAnswered(run: ReplayRun): Promise<Outcome> {
   }
 }
 
-/** A pause that ends by itself, or when it is disposed. */
+/** A pause that ends after this time, or when it is disposed. */
 function startPause(ms: number) {
   const timer = new AbortController();
   return {

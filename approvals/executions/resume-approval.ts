@@ -24,10 +24,13 @@ interface ResumeRequest {
  * the caller another request.
  */
 const replayWaitMs = 20_000;
-/** The first pause between two looks at the execution; each one is twice as long, up to the last. */
+/**
+ * The first pause between two looks at the execution. Each pause is twice as long as the one
+ * before, up to a maximum.
+ */
 const firstPollMs = 10;
 const lastPollMs = 200;
-/** The time before the caller's deadline that is kept for sending the answer. */
+/** The time that is reserved for sending the answer before the caller's deadline. */
 const answerMarginMs = 500;
 
 /**
@@ -77,7 +80,7 @@ async function runAllowedCall(
   return callStateOf(settledApproval, { baseUrl: deps.baseUrl, relationship: 'self' });
 }
 
-/** The result of a replay in this process is whole. The stored one may lack its bodies. */
+/** A replay in this process gives the whole result. The stored result may lack its bodies. */
 function calledStateOf(
   { result, auditId }: Extract<Outcome, { kind: 'called' }>,
   { card }: Approval,

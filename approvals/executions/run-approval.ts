@@ -21,8 +21,8 @@ import type { DepsWithReplays } from '../deps.ts';
 const answerMarginMs = 500;
 
 /**
- * Runs an allowed call that has not run, for the requester or an identity above it, and answers
- * with how the execution ended. If the execution has ended already, the answer is the same.
+ * Runs an allowed call that has not run, for the requester or an identity above it, and returns how
+ * the execution ended. If the execution has ended already, the answer is the same.
  */
 export async function runApproval(
   deps: DepsWithReplays,

@@ -23,20 +23,20 @@ import {
 } from './overdue.sql.ts';
 
 // Each function of this file changes an approval by one statement that checks the old state, and
-// stores the event that reports the change, in one transaction. It returns undefined or false when
-// the approval's state no longer permits the change.
+// stores the event of the change, all in one transaction. It returns undefined or false when the
+// approval's state no longer permits the change.
 
 interface AllowMove {
   readonly actor: Actor;
   readonly reason: string | null;
-  /** The decision as auth signed it. */
+  /** The decision, signed by auth. */
   readonly decision: string;
   /**
-   * For a cascaded decision: the approval that the decision was made on, and that approval's
+   * For a decision by a cascade: the approval on which the decision was made, and that approval's
    * permission gap. Null otherwise.
    */
   readonly cascadedFrom: { readonly id: string; readonly gap: string } | null;
-  /** What policy plants rules from; null for a decision that allows only this call. */
+  /** The data from which policy creates rules; null for a decision that allows only this call. */
   readonly remembered: RememberedDecision | null;
 }
 
@@ -78,8 +78,8 @@ export async function allowApproval(
 }
 
 /**
- * Announces the internal event from which policy plants the rules if approvals could not reach
- * policy directly.
+ * Announces the internal event. Policy creates the rules when the event arrives, if approvals could
+ * not reach policy directly.
  */
 function announceRemembered(
   approval: Approval,
@@ -117,8 +117,8 @@ export async function denyApproval(
 }
 
 /**
- * Denies every open approval of a requester that was revoked or has expired, or whose ancestor was
- * or has; returns how many.
+ * Denies every open approval of a requester that was revoked or has expired, or one of whose
+ * ancestors was revoked or has expired. Returns how many.
  */
 export async function denyRevoked(
   db: Database,
@@ -191,12 +191,16 @@ export async function expireExecutions(tx: Transaction, limit: number): Promise<
 }
 
 interface OpenApprovalMove {
-  /** Runs the statement, which checks the old state; false when the state was another. */
+  /**
+   * Runs the statement, which checks the old state. False when the approval was in another state.
+   */
   readonly move: () => Promise<boolean>;
   readonly announcementsOf: (movedApproval: Approval) => readonly Announcement[];
 }
 
-/** Moves an open approval and stores the events of the move; returns the approval as it then is. */
+/**
+ * Moves an open approval and stores the events of the move. Returns the approval in its new state.
+ */
 async function moveOpenApproval(
   tx: Transaction,
   key: ApprovalKey,

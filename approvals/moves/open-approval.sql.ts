@@ -9,10 +9,10 @@ interface AllowFields extends ApprovalKey {
   readonly resolvedBy: IdentityReference;
   readonly reason: string | null;
   readonly cascadedFrom: string | null;
-  /** The decision as auth signed it. */
+  /** The decision, signed by auth. */
   readonly decision: string;
   /**
-   * The permission gap that the decision was made on, if that gap belongs to another approval (a
+   * The permission gap on which the decision was made, if it is the gap of another approval (a
    * cascade).
    */
   readonly decidedGap: string | null;

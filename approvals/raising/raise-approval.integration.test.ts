@@ -55,13 +55,13 @@ describe('raising an approval', () => {
       resolved_at: null,
     });
     expect(approval).not.toHaveProperty('execution');
-    // Text that a jsonb column would refuse is stored unchanged.
+    // A text that a jsonb column would refuse is stored unchanged.
     expect(approval.disclosed[0]?.value).toBe('NUL \0 and \ud800');
     expect(Date.parse(approval.expires_at) - Date.parse(approval.created_at)).toBe(86_400_000);
 
     const [event, ...others] = await eventsOf(id);
-    // The event carries the whole request, for webhooks. The audit entry has only its headers,
-    // content type and credentials.
+    // The event contains the whole request, for webhooks. The audit entry contains only its
+    // headers, content type and credentials.
     expect(event?.data).toMatchObject({ request: approval.request });
     const { headers, content_type, credentials } = approval.request;
     expect(event?.audit?.request).toEqual({ headers, content_type, credentials });
@@ -105,7 +105,7 @@ describe('raising an approval', () => {
     expect((await world.get(world.ann, id)).resolver_id).toBe(world[resolver].id);
   });
 
-  test('needs a recent, genuine permission gap of the caller for exactly this call', async () => {
+  test('needs a recent and genuine permission gap for exactly this call of the caller', async () => {
     const { helper, bot, raiseRequest, client, as, environment } = world;
     const genuine = raiseRequest(helper);
     const forger = createSigner('gap', 'x'.repeat(43));
@@ -134,7 +134,7 @@ describe('raising an approval', () => {
     expect(await world.sql`select id from approvals.approval`).toHaveLength(0);
   });
 
-  test('happens once for 20 identical concurrent calls, with one event', async () => {
+  test('happens once, with one event, for 20 identical concurrent calls', async () => {
     const { helper, raise, eventsOf } = world;
     const states = await Promise.all(Array.from({ length: 20 }, () => raise(helper)));
     const ids = new Set(
@@ -150,7 +150,7 @@ describe('raising an approval', () => {
     expect(await world.suspend(world.helper)).not.toBe(await world.suspend(world.sibling));
   });
 
-  test('does not happen for the same call within ten minutes after its denial, which is returned again', async () => {
+  test('does not happen within ten minutes after a denial of the same call; the denial is returned again', async () => {
     const { helper, ann, raise, suspend, resolve, sql } = world;
     const id = await suspend(helper);
     await resolve(ann, id, { resolution: 'deny', reason: 'not now' });
@@ -160,14 +160,14 @@ describe('raising an approval', () => {
     expect(await suspend(helper)).not.toBe(id);
   });
 
-  test('happens again immediately for the same call after a cancellation', async () => {
+  test('happens again immediately after the same call was cancelled', async () => {
     const id = await world.suspend(world.helper);
     await world.cancel(world.helper, id);
 
     expect(await world.suspend(world.helper)).not.toBe(id);
   });
 
-  test('does not happen for an allowed call that has not run yet; its pending approval is returned', async () => {
+  test('does not happen for a call that is allowed but has not run; its pending approval is returned', async () => {
     const { helper, ann, suspend, resolve, raise } = world;
     const id = await suspend(helper, { auto: false });
     await resolve(ann, id, { resolution: 'allow' });
@@ -178,7 +178,7 @@ describe('raising an approval', () => {
     });
   });
 
-  test('is not prevented by an approval whose time limit has passed and whose state is still pending', async () => {
+  test('is possible when an approval of the same call is still pending after its time limit', async () => {
     const { helper, suspend, sql, eventsOf } = world;
     const id = await suspend(helper);
     await sql`update approvals.approval set expires_at = now() where id = ${id}`;
@@ -190,7 +190,7 @@ describe('raising an approval', () => {
     });
   });
 
-  test('does not exceed the limit of a requester when many calls come at once', async () => {
+  test('stays within the limit of a requester when many calls arrive at once', async () => {
     const { helper, raise, sql } = world;
     const settled = await Promise.allSettled(
       Array.from({ length: 40 }, (_, index) => raise(helper, { arg: `acme/${index}` })),
@@ -210,7 +210,7 @@ describe('raising an approval', () => {
     expect(row?.['open']).toBe(20);
   });
 
-  test('does not exceed the common limit of an agent and its descendants', async () => {
+  test('stays within the common limit of an agent and its descendants', async () => {
     await using small = await createWorld({ variables: { APPROVALS_OPEN_PER_SUBTREE: '5' } });
     const { bot, helper, sibling, bobsBot, raise } = small;
     const settled = await Promise.allSettled(
@@ -223,7 +223,7 @@ describe('raising an approval', () => {
     await expect(raise(bobsBot)).resolves.toMatchObject({ kind: 'pending' });
   });
 
-  test('is possible again for a requester at its limit after one approval is decided', async () => {
+  test('is possible again for a requester at its limit after one of its approvals is decided', async () => {
     const { helper, ann, suspend, resolve, raise } = world;
     const ids = [];
     for (let index = 0; index < 20; index += 1)
@@ -257,7 +257,7 @@ describe('raising an approval', () => {
       }
     };
 
-    test('is refused when the hourly share of a user is used up, and other users can still raise approvals', async () => {
+    test('is refused when the hourly share of a user is used up, while other users can still raise approvals', async () => {
       await using small = await createWorld(perHourVariables);
       const { bot, helper, sibling, bobsBot, raise, sql, neighbours } = small;
 
@@ -283,7 +283,7 @@ describe('raising an approval', () => {
       await expect(raise(helper, { arg: 'later' })).resolves.toMatchObject({ kind: 'pending' });
     });
 
-    test('leaves the other agents of the user their share, however many subagents of one agent take part', async () => {
+    test('leaves the other agents of the user their share, even if one agent uses many subagents', async () => {
       await using small = await createWorld(perHourVariables);
       const { bot, helper, sibling, sql } = small;
       let all = 0;
@@ -295,7 +295,7 @@ describe('raising an approval', () => {
     });
   });
 
-  test('does not ask the executor for a preview of a call that exceeds a limit', async () => {
+  test('needs no preview from the executor when the call exceeds a limit', async () => {
     const { helper, suspend, raise, neighbours } = world;
     for (let index = 0; index < 20; index += 1) await suspend(helper, { arg: `acme/${index}` });
     const previewsBefore = neighbours.previews;
@@ -307,12 +307,12 @@ describe('raising an approval', () => {
   });
 });
 
-describe('raising an approval with an idempotency key:', () => {
-  test('a repeated key returns the current state of its approval', async () => {
+describe('raising an approval with an idempotency key', () => {
+  test('returns the current state of the approval when the key is repeated', async () => {
     const { helper, ann, raise, suspend, resolve, sql } = world;
     const id = await suspend(helper, { idempotencyKey: 'k1' });
     await resolve(ann, id, { resolution: 'deny', reason: 'no' });
-    // A denial is repeated for ten minutes; after that only the idempotency key still identifies
+    // A denial is repeated for ten minutes. After that, only the idempotency key still identifies
     // the call.
     await sql`update approvals.approval set resolved_at = now() - interval '1 hour' where id = ${id}`;
 
@@ -323,7 +323,7 @@ describe('raising an approval with an idempotency key:', () => {
     });
   });
 
-  test('ten concurrent calls with one key make one approval', async () => {
+  test('happens once for ten concurrent calls with the same key', async () => {
     const { helper, raise } = world;
     const states = await Promise.all(
       Array.from({ length: 10 }, () => raise(helper, { idempotencyKey: 'k2' })),
@@ -335,14 +335,14 @@ describe('raising an approval with an idempotency key:', () => {
     ).toBe(1);
   });
 
-  test('a key whose approval was never stored raises the approval under the original id', async () => {
+  test('happens under the original id when the approval of the key was never stored', async () => {
     const id = uuidv7();
     world.neighbours.keys.set('k3', id);
 
     expect(await world.suspend(world.helper, { idempotencyKey: 'k3' })).toBe(id);
   });
 
-  test('a key returns only an approval of its own requester', async () => {
+  test('returns only an approval of the requester itself', async () => {
     const { helper, bobsBot, suspend, raise } = world;
     await suspend(helper, { idempotencyKey: 'k4' });
 

@@ -43,17 +43,14 @@ interface RaiseRequest {
  */
 const gapAgeMsMax = 10_000;
 /**
- * How long to wait for a concurrent request for the same call, which has made its preview but not
- * yet stored its approval.
+ * How long to wait for a concurrent request for the same call that has made its preview but not yet
+ * stored its approval.
  */
 const identicalCallWaitMs = 2_000;
 
 type Preview = Awaited<ReturnType<Deps['executor']['preview']>>;
 
-/**
- * Raises an approval for a call that no rule allows, or answers with the state of an identical
- * call.
- */
+/** Raises an approval for a call that no rule allows, or returns the state of an identical call. */
 export async function raiseApproval(
   deps: Deps,
   request: RaiseRequest,
@@ -67,8 +64,8 @@ export async function raiseApproval(
 
   const identicalCall = await findIdenticalCall(deps.db, identicalCallOf(gap));
   if (identicalCall) return callStateFor(identicalCall);
-  // The limits are checked again under the lock. This first check avoids previews when a caller
-  // sends very many calls.
+  // The limits are checked again under the lock. This check spares the executor the previews when a
+  // caller sends very many calls.
   await assertWithinLimits(deps, deps.db, gap);
 
   const preparedCall = await preparePreview(deps, { request, gap }, deadline);
@@ -90,9 +87,9 @@ function verifyGap(deps: Deps, { principal: signed, gap: signedGap, call }: Rais
 }
 
 /**
- * Asks the executor what people will see. If the idempotency key of the call was used before, the
- * answer is the state of the earlier call. If the approval of the earlier call was never stored
- * (its process died, or a limit stopped it), the approval is raised now under its original id.
+ * Gets from the executor what people will see. If the idempotency key of the call was used before,
+ * returns the state of the earlier call. If the approval of that call was never stored (its process
+ * died, or a limit stopped it), the approval is raised now under its original id.
  */
 async function preparePreview(
   deps: Deps,
@@ -127,8 +124,8 @@ async function preparePreview(
 }
 
 /**
- * Throws if the approval belongs to another requester. Idempotency keys and ids belong to one
- * requester already; this check keeps an approval from another requester even if that fails.
+ * Throws if the approval belongs to another requester. Idempotency keys and ids already belong to
+ * one requester each; this check still protects the approval if that fails.
  */
 function assertOwnApproval(approval: Approval, gap: Gap): void {
   if (approval.requesterId === gap.identityId) return;

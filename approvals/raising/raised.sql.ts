@@ -9,15 +9,15 @@ interface Raiser {
 }
 
 /**
- * An id is made shortly before its row is stored, so ids that are up to this much older than an
- * hour are searched too.
+ * An id is created shortly before its row is stored, so ids that are up to this much older than an
+ * hour are included.
  */
 const idLeewayMs = 120_000;
 const hourMs = 3_600_000;
 
 /**
  * Counts the approvals raised within the last hour, in any state, among the newest `max` of the
- * org. `freeSeconds` says in how many seconds the requester's oldest one will be an hour old.
+ * org. `freeSeconds` is the number of seconds until the requester's oldest one is an hour old.
  */
 export async function countRaisedApprovals(
   sql: Sql,

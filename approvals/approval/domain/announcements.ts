@@ -25,7 +25,9 @@ export interface Announcement {
   readonly audit: AuditEntry;
 }
 
-/** What policy plants rules from: a signed permission gap and the signed decision on it. */
+/**
+ * The data from which policy creates rules: a signed permission gap and the signed decision on it.
+ */
 export interface RememberedDecision {
   readonly gap: string;
   readonly decision: string;
@@ -59,9 +61,9 @@ export function raisedAnnouncementOf(approval: Approval, baseUrl: string): Annou
 
 interface ApprovalMove {
   readonly type: EventType;
-  /** What the event carries besides the approval's id. */
+  /** The data of the event, in addition to the approval's id. */
   readonly data: Record<string, JsonValue>;
-  /** What happened, as the audit log says it before the description of the call. */
+  /** What happened. The audit log has this text before the description of the call. */
   readonly verb: string;
   readonly actor: Actor | null;
 }
@@ -127,8 +129,8 @@ export function startedAnnouncementOf(approval: Approval, actor: Actor | null): 
 }
 
 /**
- * Announces how an execution ended. Only the event of an automatic replay carries the result,
- * because otherwise a caller waited for the result and has received it.
+ * Announces how an execution ended. Only the event of an automatic replay contains the result. In
+ * all other cases a caller waited for the result and has received it.
  */
 export function finishedAnnouncementOf(approval: Approval, actor: Actor | null): Announcement {
   const execution = approval.execution as Execution;
@@ -213,7 +215,10 @@ function auditEntryOf(
   };
 }
 
-/** Converts to plain JSON without undefined members, so that events carry exactly what the API returns. */
+/**
+ * Converts to plain JSON without undefined members, so that events contain exactly what the API
+ * returns.
+ */
 function toEventData(value: object): Record<string, JsonValue> {
   return JSON.parse(JSON.stringify(value)) as Record<string, JsonValue>;
 }

@@ -19,7 +19,7 @@ export interface ApprovalCard {
   readonly template: string | null;
   /** Absent when the title of the service is not verified. */
   readonly serviceTitle?: ServiceTitle;
-  /** Absent for an HTTP request. */
+  /** Absent for calls that are not to an MCP server. */
   readonly runtime?: 'mcp';
   readonly action: string;
   readonly description: string;
@@ -31,7 +31,9 @@ export interface ApprovalCard {
   readonly disclosed: readonly DisclosedField[];
   readonly credential: AuditEntry['credential'];
   readonly context: CallContext;
-  /** Of the span in which the call was suspended; absent when that was not traced. */
+  /**
+   * The trace context of the span in which the call was suspended; absent when that was not traced.
+   */
   readonly traceparent?: string;
 }
 
@@ -53,8 +55,8 @@ export interface Approval {
   readonly risk: Risk;
   readonly nonRead: boolean;
   /**
-   * The id of the permission gap that people decide on; null in approvals raised before decisions
-   * were signed.
+   * The id of the permission gap that the decision is about; null in approvals raised before
+   * decisions were signed.
    */
   readonly gapId: string | null;
   readonly gapDigest: string | null;
@@ -94,7 +96,7 @@ export interface Execution {
   readonly startedAt: Date | null;
   readonly finishedAt: Date | null;
   readonly expiresAt: Date;
-  /** Of the span in which the call was allowed; null when that was not traced. */
+  /** The trace context of the span in which the call was allowed; null when that was not traced. */
   readonly traceparent: string | null;
 }
 

@@ -6,12 +6,12 @@ import type { Approval, Execution } from './approval.ts';
 import { presentEnvelope } from './present.ts';
 import { expiredError, restoreStoredError } from './refusals.ts';
 
-/** The answer to a call that policy suspends. `resume` answers with the same type. */
+/** The answer to a call that policy suspends. `resume` returns the same type. */
 export type CallState = z.infer<typeof approvals.endpoints.resume.response>;
 
 /**
  * The answer to a call, given the state of its approval. While the approval is open or its replay
- * has not ended, that is the pending answer; afterwards it is the result. Throws the error that the
+ * has not ended, it is the pending answer. Afterwards it is the result. Throws the error that the
  * call itself would have ended with.
  */
 export function callStateOf(

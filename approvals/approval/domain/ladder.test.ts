@@ -10,7 +10,7 @@ const createStep = (id: string, covers: boolean): LadderStep => ({
   name: id,
 });
 
-describe('the first resolver of an approval (firstResolver)', () => {
+describe('the first resolver of an approval', () => {
   test.for<[rule: string, ladder: LadderStep[], straightToUser: boolean, expected: string]>([
     [
       'is the nearest ancestor whose authority covers the call',
@@ -47,7 +47,7 @@ describe('the first resolver of an approval (firstResolver)', () => {
   });
 });
 
-describe('the resolver to whom an approval is handed up (nextResolver)', () => {
+describe('the resolver to whom an approval is handed up', () => {
   const ladder = [createStep('sub', true), createStep('agent', false), createStep('user', false)];
 
   test.for<[rule: string, current: string, expected: string | undefined]>([

@@ -1,15 +1,15 @@
 import type { Gap } from '#contracts/permit';
 
 /**
- * One ancestor of the requester that could decide. Policy lists these ancestors when the call is
- * made.
+ * An ancestor of the requester that may be able to decide. Policy lists these ancestors when the
+ * call is made.
  */
 export type LadderStep = Gap['ladder'][number];
 
 /**
- * The identity that is first asked to decide: the nearest ancestor whose authority covers every
- * uncovered permission key, otherwise the user at the end of the list. With `straightToUser` it is
- * always the user.
+ * The identity that is asked first: the nearest ancestor whose authority covers every uncovered
+ * permission key, otherwise the user at the end of the list. With `straightToUser` it is always the
+ * user.
  */
 export function firstResolverOf(
   ladder: readonly LadderStep[],

@@ -6,7 +6,7 @@ import { isAllowedAndNotEnded, isRequestTooLarge } from './approval.ts';
 import type { Approval, Execution } from './approval.ts';
 import type { Relationship } from './relationship.ts';
 
-/** The approval as its viewer reads it (docs/reference/approvals.md#the-card). */
+/** The approval as its viewer gets it (docs/reference/approvals.md#the-card). */
 export function presentApproval(approval: Approval, relationship: Relationship): StoredApproval {
   const { serviceTitle } = approval.card;
   return {
@@ -16,7 +16,7 @@ export function presentApproval(approval: Approval, relationship: Relationship):
   };
 }
 
-/** The approval as events carry it: without the MACs with which the gateway checks what it shows. */
+/** The approval as events contain it: without the MACs by which the gateway verifies the card. */
 export function presentCard(
   approval: Approval,
   relationship: Relationship,
@@ -107,8 +107,8 @@ export function approvalUrlOf(baseUrl: string, approvalId: string): string {
 }
 
 /**
- * When the approval expires: an allowed one at the end of its replay period, an undecided one at
- * the end of its decision period.
+ * When the approval expires. For an allowed approval this is the end of its replay period, for an
+ * undecided one the end of its decision period.
  */
 function expiryOf(approval: Approval): Date {
   return isAllowedAndNotEnded(approval)

@@ -15,14 +15,14 @@ export function expiredError({
   card: { action },
 }: Pick<Approval, 'id' | 'service' | 'card'>): AppError {
   return new AppError('expired', 'The time of this approval has run out; make the call again.', {
-    // A call by HTTP method has the method in place of an action.
+    // A call by method and path has no action; its `action` is the HTTP method.
     details: { approval_id: id, service, ...(isHttpMethod(action) ? {} : { action }) },
   });
 }
 
 /**
- * The error for a caller that tries to decide an approval that is already decided. It says what the
- * decision was.
+ * The error for a caller that tries to decide an approval that is decided already. It contains that
+ * decision.
  */
 export function alreadyResolvedError(approval: Approval): AppError {
   if (approval.status === 'expired' || isOpenApproval(approval)) return expiredError(approval);

@@ -3,7 +3,7 @@ import type { ApprovalCard } from './approval.ts';
 
 const searchTextCharactersMax = 4_000;
 
-/** What a search for words looks in (docs/reference/approvals.md#lists). */
+/** The text that a search for words looks in (docs/reference/approvals.md#lists). */
 export function searchTextOf(
   { description, action, requester, serviceTitle }: SearchedCard,
   service: string,
@@ -15,7 +15,10 @@ export function searchTextOf(
 
 type SearchedCard = Pick<ApprovalCard, 'description' | 'action' | 'requester' | 'serviceTitle'>;
 
-/** A text in the form in which texts are compared, and which Postgres can hold. */
+/**
+ * Converts a text to the form in which texts are compared, without characters that Postgres cannot
+ * store.
+ */
 export function toSearchText(text: string): string {
   return text.toLowerCase().replaceAll('\0', ' ').toWellFormed();
 }

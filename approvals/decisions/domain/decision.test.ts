@@ -13,7 +13,7 @@ import { parseDecision, reasonOf } from './decision.ts';
 
 const permissionKey = 'github:issues.create:acme/site';
 
-describe('the body of a request to resolve an approval (parseDecision, reasonOf)', () => {
+describe('the body of a request to resolve an approval', () => {
   test.for<[body: ResolveApprovalBody, expected: unknown]>([
     [{ resolution: 'allow' }, { move: 'allow', reason: null, remember: null, acknowledge: null }],
     [
@@ -60,7 +60,7 @@ describe('the body of a request to resolve an approval (parseDecision, reasonOf)
       { move: 'deny', reason: 'a\\u202eb\n👩‍💻', remember: null, acknowledge: null },
     ],
     [{ resolution: 'bubble' }, { move: 'bubble', reason: null, remember: null, acknowledge: null }],
-  ])('%j is read as %j', ([body, expected]) => {
+  ])('%j is parsed as %j', ([body, expected]) => {
     expect({ ...parseDecision(body), reason: reasonOf(body) }).toEqual(expected);
   });
 
@@ -70,7 +70,7 @@ describe('the body of a request to resolve an approval (parseDecision, reasonOf)
     { resolution: 'deny', ttl: '24h' },
     { resolution: 'bubble', remember_keys: [permissionKey] },
     { resolution: 'allow_remember', ttl: 'soon' },
-  ])('%j is refused, because a member does not suit the decision or is invalid', (body) => {
+  ])('%j is refused, because a member is invalid or does not belong to the decision', (body) => {
     expect(() => parseDecision(body)).toThrow(expect.objectContaining({ code: 'invalid_params' }));
   });
 

@@ -13,14 +13,16 @@ export interface Decision {
 }
 
 export interface RememberOptions {
-  /** Undefined means the narrowest tier. */
+  /** Undefined stands for the narrowest tier. */
   readonly keys: readonly string[] | undefined;
   /** `default` means the org's setting, and `forever` that the rule never expires (users only). */
   readonly ttlSeconds: number | 'default' | 'forever';
   readonly cascade: boolean;
 }
 
-/** Parses a decision in either of its two vocabularies (docs/reference/approvals.md#decisions). */
+/**
+ * Parses a decision, which a body can express in two ways (docs/reference/approvals.md#decisions).
+ */
 export function parseDecision(body: ResolveApprovalBody): Decision {
   const fault = findFieldFault(body, { isOverMcp: false });
   if (fault)
@@ -45,8 +47,8 @@ function readRememberOptions(
 }
 
 /**
- * The decider's reason as the caller and the audit log see it, or null. Postgres text cannot hold
- * NUL.
+ * The decider's reason for the caller and the audit log, or null. Removes NUL, which Postgres text
+ * cannot hold.
  */
 export function reasonOf({ reason }: ResolveApprovalBody): string | null {
   return reason === undefined ? null : visibleText(reason.replaceAll('\0', ''));

@@ -5,7 +5,7 @@ import { outlivesAuthority } from './lifetime.ts';
 const now = new Date('2026-01-01T00:00:00Z');
 const inHours = (hours: number) => new Date(now.getTime() + hours * 3_600_000);
 
-describe('whether a remembered rule would last longer than the authority of its decider (outlives)', () => {
+describe('a remembered rule lasts longer than the authority of its decider', () => {
   test.for<[rule: string, ttl: number | 'default', until: Date | null, expected: boolean]>([
     ['for a ttl longer than the authority', 7_200, inHours(1), true],
     [

@@ -1,14 +1,14 @@
 import type { RememberOptions } from './decision.ts';
 
 /**
- * How far the clocks of two components may differ. The tolerance matters when a decision asks for
+ * How far the clocks of two components may differ. The difference matters when a decision asks for
  * the same end as the decider's own rule has.
  */
 const clockToleranceMs = 60_000;
 
 /**
- * Whether a remembered rule would outlive the authority of the agent that decides. A default ttl
- * does not count: policy shortens it.
+ * Whether a remembered rule would last longer than the authority of the agent that decides. False
+ * for a default ttl, which policy shortens if necessary.
  */
 export function outlivesAuthority(
   ttlSeconds: RememberOptions['ttlSeconds'],

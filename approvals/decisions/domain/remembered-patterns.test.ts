@@ -12,7 +12,7 @@ const card = {
   ],
 };
 
-describe('the patterns that a decision remembers (rememberedPatterns)', () => {
+describe('the patterns that a decision remembers', () => {
   test('are the exact keys of the narrowest suggested rule (tier) when remember_keys is absent', () => {
     expect(rememberedPatternsOf(card, undefined)).toEqual([
       { pattern: exactKey, exact: true },
@@ -20,7 +20,7 @@ describe('the patterns that a decision remembers (rememberedPatterns)', () => {
     ]);
   });
 
-  test('are those of a broader suggested rule (tier); keys that have no broader form stay exact', () => {
+  test('are those of a broader suggested rule (tier) on request; keys without a broader form stay exact', () => {
     expect(rememberedPatternsOf(card, ['github:issues.create:*', secretKey])).toEqual([
       { pattern: 'github:issues.create:*', exact: false },
       { pattern: secretKey, exact: true },
@@ -37,7 +37,7 @@ describe('the patterns that a decision remembers (rememberedPatterns)', () => {
     'GitHub:issues.create:*',
     'github:issues.create:* ',
     '**:**:**',
-  ])('cannot be %s, which no suggested rule (tier) offers', (key) => {
+  ])('cannot include %s, which no suggested rule (tier) offers', (key) => {
     expect(() => rememberedPatternsOf(card, [exactKey, key])).toThrow(
       expect.objectContaining({
         code: 'remember_keys_not_offered',

@@ -3,9 +3,9 @@ import type { RulePattern } from '#permission-key';
 import type { ApprovalCard } from '../../approval/domain/approval.ts';
 
 /**
- * The patterns that `allow_remember` stores: the requested patterns, each of which a suggested rule
- * (tier) must offer, or else the narrowest suggested rule. The call's own permission keys are
- * stored as exact patterns, because a `*` in a key means "no argument" and must not become a
+ * The patterns that `allow_remember` stores. They are the requested patterns, each of which must be
+ * in a suggested rule (tier), or by default those of the narrowest tier. The call's own permission
+ * keys become exact patterns, because a `*` in a key means "no argument" and must not become a
  * wildcard.
  */
 export function rememberedPatternsOf(

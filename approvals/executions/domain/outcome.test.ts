@@ -11,7 +11,7 @@ import {
 
 const auditId = '0190a000-0000-7000-8000-000000000001';
 
-describe('what follows an error of the executor during a replay (outcomeOfExecutorError)', () => {
+describe('the outcome of an executor’s error during a replay', () => {
   const outcomeOf = (code: ErrorCode, details: ErrorDetails) =>
     outcomeOfExecutorError(new AppError(code, 'x', { details }), auditId);
 
@@ -36,7 +36,7 @@ describe('what follows an error of the executor during a replay (outcomeOfExecut
     ['the executor failed unexpectedly', 'internal', {}, true],
     ['the permit expired before it was read', 'unauthenticated', {}, false],
   ])(
-    'is another attempt when %s; whether the call may have been sent: $3',
+    'is another attempt when %s (the call may have been sent: $3)',
     ([, code, details, uncertain]) => {
       expect(outcomeOf(code, details)).toMatchObject({ kind: 'again', uncertain });
     },
@@ -47,24 +47,24 @@ describe('what follows an error of the executor during a replay (outcomeOfExecut
     ['the secret is gone', 'credential_missing'],
     ['the upstream did not answer', 'upstream_unreachable'],
     ['it is unknown whether the call was sent', 'outcome_unknown'],
-  ])('is the end of the replay with the error itself when %s', ([, code]) => {
+  ])('is the end of the replay with the same error when %s', ([, code]) => {
     expect(outcomeOf(code, {})).toMatchObject({ kind: 'failed', error: { error: code } });
   });
 });
 
-describe('what follows an error of policy during a replay (outcomeOfPolicyError)', () => {
+describe('the outcome of a policy error during a replay', () => {
   test.for<[code: ErrorCode, kind: string]>([
     ['unavailable', 'again'],
     ['internal', 'again'],
     ['approval_stale', 'refused'],
     ['identity_archived', 'refused'],
     ['action_disabled', 'refused'],
-  ])('after the error %s the attempt counts as "%s"', ([code, kind]) => {
+  ])('after the error %s is "%s"', ([code, kind]) => {
     expect(outcomeOfPolicyError(new AppError(code, 'x')).kind).toBe(kind);
   });
 });
 
-describe('the error of a replay that got no answer in time (endWithoutAnswer)', () => {
+describe('the error of a replay that got no answer in time', () => {
   const lastError = { error: 'unavailable', message: 'x', details: {} };
 
   test.for<[mayHaveLeft: boolean, nonRead: boolean, error: string]>([
@@ -83,7 +83,7 @@ describe('the error of a replay that got no answer in time (endWithoutAnswer)', 
   );
 });
 
-test('the pause before the next attempt of a replay doubles up to 30 seconds (backoffMs)', () => {
+test('the pause before the next attempt of a replay doubles up to 30 seconds', () => {
   expect([0, 1, 2, 3, 8, 100].map((attempts) => backoffMsOf(attempts, 0.5))).toEqual([
     250, 250, 500, 1_000, 30_000, 30_000,
   ]);

@@ -18,8 +18,8 @@ export type Outcome =
       readonly uncertain: boolean;
     }
   /**
-   * Another process has claimed the execution since this attempt began, so this attempt must have
-   * no effect.
+   * Another process has claimed the execution since this attempt began, so this attempt must change
+   * nothing.
    */
   | { readonly kind: 'fence_lost' };
 

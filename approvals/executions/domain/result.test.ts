@@ -12,12 +12,12 @@ const small: CallResult = {
 };
 const largeBody = 'x'.repeat(resultBytesMax + 1);
 
-describe('the stored result of a replay (capResult)', () => {
-  test('is the unchanged result when the result fits into the limit', () => {
+describe('the stored result of a replay', () => {
+  test('is the unchanged result if it fits into the limit', () => {
     expect(capResult(small)).toBe(small);
   });
 
-  test('leaves out a body that is too large, and says that the body is missing', () => {
+  test('has no body if the body is too large, and is marked so', () => {
     const cappedResult = capResult({ ...small, body: largeBody });
 
     expect(cappedResult.body).toBeNull();
@@ -29,7 +29,7 @@ describe('the stored result of a replay (capResult)', () => {
     expect(callResult.parse(cappedResult)).toEqual(cappedResult);
   });
 
-  test('keeps the output of the filter when that fits without the body', () => {
+  test('has the output of the filter if that fits without the body', () => {
     expect(capResult({ ...small, body: largeBody, filtered_body: [1] }).filtered_body).toEqual([1]);
     expect(capResult({ ...small, filtered_body: largeBody })).not.toHaveProperty('filtered_body');
   });

@@ -5,8 +5,8 @@ export const resultBytesMax = 256 * 1024;
 const keptPartBytesMax = 16 * 1024;
 
 /**
- * The result as it is stored: whole when its JSON fits the limit, otherwise without its bodies,
- * which `body_omitted` names. A caller that waited for the replay gets the whole result.
+ * The result as it is stored. If its JSON exceeds the limit, its bodies are left out and
+ * `body_omitted` lists them. A caller that waits for the replay gets the whole result.
  */
 export function capResult(result: CallResult): CallResult {
   if (jsonBytesOf(result) <= resultBytesMax) return result;

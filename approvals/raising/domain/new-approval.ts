@@ -66,7 +66,10 @@ export function createCard(
   };
 }
 
-/** The nearest agent in the chain. The agent and its subagents share one limit of approvals. */
+/**
+ * The id of the nearest agent in the chain. This agent and its subagents share one limit of
+ * approvals.
+ */
 export function subtreeIdOf({ chain, identityId }: Pick<Gap, 'chain' | 'identityId'>): string {
   return chain.findLast((link) => link.kind === 'agent')?.id ?? identityId;
 }

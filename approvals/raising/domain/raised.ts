@@ -8,10 +8,10 @@ export type RaisedLevel = 'org' | 'user' | 'subtree' | 'requester';
 export type RaisedCounts = Readonly<Record<RaisedLevel, number>>;
 
 /**
- * The share of the org's hourly limit that one user, subtree or requester may use while no other
- * raises approvals. People decide badly when they are asked hundreds of times an hour, so all
- * agents of one user together get a quarter. One agent with its subagents gets half of that
- * quarter, so that the user's other agents can still ask.
+ * The share of the org's hourly limit that one user, subtree or requester may use when no others
+ * raise approvals. People decide badly when they are asked hundreds of times an hour, so all agents
+ * of one user together get a quarter. One agent with its subagents gets half of that quarter, so
+ * that the user's other agents can still ask.
  */
 const levelShares = [
   { name: 'user', percent: 25 },
