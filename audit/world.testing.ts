@@ -36,7 +36,7 @@ export interface AuditWorld extends AsyncDisposable {
    */
   readonly db: Database;
   readonly superuser: Database;
-  /** The dependencies that `recordEvents` takes. */
+  /** The dependencies of `recordEvents`. */
   readonly recorder: { readonly db: Database; readonly logger: Logger };
   startReplica(): Promise<AsyncDisposable>;
   principal(fields: { orgId: string; role: Role | null; userId?: string }): string;
@@ -45,7 +45,7 @@ export interface AuditWorld extends AsyncDisposable {
   countRecords(orgId: string): Promise<number>;
 }
 
-/** Builds an event that asks for a record in the audit log of `orgId`. */
+/** Builds an event with an audit entry for the org `orgId`. */
 export function eventOf(orgId: string, entry: Partial<AuditEntry> = {}): Event {
   return createEvent({
     type: 'action.outcome',

@@ -14,7 +14,7 @@ afterAll(() => world[Symbol.asyncDispose]());
 
 const record = (events: Parameters<typeof recordEvents>[1]) => recordEvents(world.recorder, events);
 
-/** An org with one call by each of two users, and one record that belongs to no call. */
+/** Creates an org with one call by each of two users, and one record that belongs to no call. */
 async function createOrgWithCalls() {
   const orgId = randomUUID();
   const [ann, bob, callId, other] = [randomUUID(), randomUUID(), randomUUID(), randomUUID()];
@@ -87,7 +87,7 @@ test('looking up a call works in a chain that an earlier version of the gateway 
             'action.outcome', '{}', 'something happened, 1', '[]', ${'0'.repeat(64)},
             'dcb31f7b79789ee61e1c900222f263521e64b3e02e52ebfccde1ed530a96ca50')
   `;
-  // An event that the earlier version published and that is consumed only now.
+  // An event that the earlier version published and that is consumed only after the upgrade.
   const { call_id: _, request_digest: __, count: ___, ...older } = eventOf(orgId).audit ?? {};
   await world.publish([{ ...eventOf(orgId), audit: older as never }]);
   await expect.poll(() => world.countRecords(orgId)).toBe(2);

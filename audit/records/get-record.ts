@@ -5,7 +5,7 @@ import { readableRecordsOf } from './domain/access.ts';
 import { callStateOf } from './domain/call-state.ts';
 import { listCallRecords } from './record.sql.ts';
 
-/** No call leaves this many records. */
+/** No call has this many records. */
 const recordsMax = 100;
 
 /** Returns every record of one call. `id` is the call id or the id of one of the records. */

@@ -39,7 +39,7 @@ async function listDescriptions(
 }
 
 describe('listing records', () => {
-  test('shows the whole org to admins and auditors, and to a member only its own records', async () => {
+  test('shows the whole org to admins and auditors, and to a member only the member’s own records', async () => {
     const orgId = await createOrgWithRecords();
     const allDescriptions = ['five', '100% of "Four"', 'three', 'two', 'one'];
 

@@ -52,7 +52,9 @@ export async function listOrgsOfRecords(
   return rows.map(({ id, org_id: orgId }) => ({ id, orgId }));
 }
 
-/** The names of the columns that are not null in one record, also of those of a later release. */
+/**
+ * The names of the columns that are not null in one record, including columns of a later release.
+ */
 export async function listFilledColumns(
   sql: Sql,
   { orgId, seq }: { orgId: string; seq: number },

@@ -57,7 +57,7 @@ describe('verifying a chain', () => {
     });
   });
 
-  test('leaves a record with a column of a later release to a replica of that release', async () => {
+  test('leaves a record that has a column of a later release to a replica of that release', async () => {
     const [later, tampered] = [await createOrgWithChain(2), await createOrgWithChain(2)];
     await world.superuser`alter table audit.record add column added text`;
     try {
@@ -105,7 +105,7 @@ describe('verifying a chain', () => {
     ['id', randomUUID()],
     ['prev_hash', 'a'.repeat(64)],
     ['hash', 'a'.repeat(64)],
-  ])('names the first record of which the field %s was changed', async ([field, value]) => {
+  ])('reports the first record whose field %s was changed', async ([field, value]) => {
     const orgId = await createOrgWithChain(5);
     const { superuser } = world;
     const isJson = ['identity', 'credential', 'decision', 'disclosed'].includes(field);

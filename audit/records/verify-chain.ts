@@ -13,7 +13,7 @@ const recordsPerPart = 1_000;
 
 /**
  * Recomputes the hash chain of the caller's org in bounded parts, up to the record that was the
- * newest when the check began. Names the first record that does not fit.
+ * newest when the check began. Returns the first record that does not fit.
  */
 export async function verifyChain(
   { db, readPrincipal }: Deps,
@@ -45,7 +45,7 @@ export async function verifyChain(
       rowsChecked += part.filter((record) => record.seq <= firstBadSeq).length;
       return { valid: false, rows_checked: rowsChecked, first_bad_seq: firstBadSeq, head };
     }
-    // The record that was the head at the beginning no longer exists: it was deleted during the
+    // The record that was the newest at the beginning no longer exists: it was deleted during the
     // check.
     if (part.length === 0) {
       return { valid: false, rows_checked: rowsChecked, first_bad_seq: lastHead.seq + 1, head };
@@ -57,8 +57,8 @@ export async function verifyChain(
 }
 
 /**
- * A record of a later release may have members that this one does not know and so cannot hash. A
- * replica of that release is asked before a record is called wrong.
+ * A record of a later release may have members that this release does not know and cannot include
+ * in the hash. Such a record is not called wrong; a replica of that release must check it.
  */
 async function requireKnownColumns(db: Sql, record: { orgId: string; seq: number }): Promise<void> {
   const knownFields = new Set<string>(auditRecord.keyof().options);

@@ -67,7 +67,7 @@ describe('a record of a later release', () => {
       { 'a\0b': ['\0', '\ud83c'] },
       String.raw`{"audit.a\u0000b":["\u0000","\ud83c"]}`,
     ],
-  ] as const)('is recorded with an added member %s', async ([, added, addedEntry, unread]) => {
+  ] as const)('is recorded with an additional member %s', async ([, added, addedEntry, unread]) => {
     const orgId = randomUUID();
     const event = eventOf(orgId);
     const audit = { ...event.audit, ...addedEntry };
@@ -84,7 +84,7 @@ describe('a record of a later release', () => {
   });
 
   test.for([['aud.executor.action.postponed'], [batchSubject]])(
-    'is recorded under %s with its type, also when this release does not know the type',
+    'is recorded under %s with its type, even if this release does not know the type',
     async ([subject = '']) => {
       const orgId = randomUUID();
       const event = { ...eventOf(orgId), type: 'action.postponed' };
@@ -93,14 +93,14 @@ describe('a record of a later release', () => {
     },
   );
 
-  test('is refused when its subject names another type than its unknown one', async () => {
+  test('is refused when its subject and its unknown type do not match', async () => {
     const orgId = randomUUID();
     const event = { ...eventOf(orgId), type: 'action.postponed' };
     await executor.publish('aud.executor.action.moved', JSON.stringify(event));
     expect(await readRows(orgId, 1)).toMatchObject([{ type: 'event.refused' }]);
   });
 
-  test('does not prevent other records of its message from being recorded when it cannot be read', async () => {
+  test('prevents no other record of its message from being recorded when it cannot be read', async () => {
     const orgId = randomUUID();
     const events: object[] = Array.from({ length: 64 }, () => eventOf(orgId));
     events[10] = { ...events[10], priority: 'high' };
@@ -145,7 +145,7 @@ describe('a message that is not a record', () => {
   });
 });
 
-test('a record that is nested too deep to be read does not prevent other records of its message from being recorded', async () => {
+test('a record that is nested too deeply to be read does not prevent other records of its message from being recorded', async () => {
   const orgId = randomUUID();
   const events = [eventOf(orgId), eventOf(orgId), eventOf(orgId)].map((event) =>
     JSON.stringify(event),
@@ -202,16 +202,13 @@ describe('a record that no release can store', () => {
   test.for([
     ['cannot be read', { created_at: 'at noon' }],
     ['is of another type', { type: 'approval.raised' }],
-  ] as const)(
-    'leaves a row that can be read when it %s and its subject is long',
-    async ([, of]) => {
-      const orgId = randomUUID();
-      const subject = `aud.executor.${'x'.repeat(3_000)}`;
-      await executor.publish(subject, JSON.stringify({ ...eventOf(orgId), ...of }));
-      const [row] = await readRows(orgId, 1);
-      expect(row?.description).toContain('aud.executor.xxx');
-    },
-  );
+  ] as const)('leaves a readable row when it %s and its subject is long', async ([, of]) => {
+    const orgId = randomUUID();
+    const subject = `aud.executor.${'x'.repeat(3_000)}`;
+    await executor.publish(subject, JSON.stringify({ ...eventOf(orgId), ...of }));
+    const [row] = await readRows(orgId, 1);
+    expect(row?.description).toContain('aud.executor.xxx');
+  });
 });
 
 test('a release that can read stored records of an earlier release adds them to the chain when it starts', async () => {
@@ -285,7 +282,7 @@ test('a record whose insert fails temporarily is recorded later, and never store
     for (const description of sqlStateCodes) {
       await executor.publish(outcomeSubject, JSON.stringify(eventOf(orgId, { description })));
     }
-    // Each cause occurs at least twice, possibly after some of the other causes.
+    // Each cause occurs at least twice, and another cause may come before it.
     await expect
       .poll(async () => {
         const [row] = await world.superuser<{ n: number }[]>`

@@ -8,8 +8,8 @@ import type { UnreadableRow } from './unreadable.sql.ts';
 const rowsPerPart = 50;
 const readEveryMs = 60_000;
 /**
- * Each pass also looks at rows this much older than the last one: replicas of earlier releases may
- * have stored rows in the meantime.
+ * Each pass also looks at rows that are up to this much older than the start of the pass before:
+ * replicas of earlier releases may have stored rows in the meantime.
  */
 const overlapMs = 10 * 60_000;
 const countedRowsMax = 1_000;
@@ -30,7 +30,8 @@ export function startReadingAgain(deps: Pick<Deps, 'db' | 'logger'>): Rereading 
     try {
       const startedAt = Date.now();
       await readUnreadableAgain(deps, afterRow);
-      // This release cannot read later what it cannot read now, so the next pass leaves it out.
+      // This release cannot read later what it cannot read now, so the next pass leaves such a
+      // record out.
       afterRow = { receivedAt: new Date(startedAt - overlapMs), id: smallestId };
       count = await countUnrecorded(deps.db, { max: countedRowsMax });
     } catch (error) {

@@ -6,8 +6,8 @@ import { forgetOldUsage } from './usage.sql.ts';
 const forgetEveryMs = 60 * 60_000;
 
 /**
- * Deletes counts that can no longer be asked for, once an hour. Every replica does so; rows that
- * another one has in hand are left to it.
+ * Deletes, once an hour, counts that can no longer be requested. Every replica does so and skips
+ * rows that another one has locked.
  */
 export function startForgettingUsage(deps: Pick<Deps, 'db' | 'logger'>): AsyncDisposable {
   const forgetting = repeat(forgetEveryMs, async () => {

@@ -4,7 +4,7 @@ import { readableRecordsOf } from '../records/domain/access.ts';
 import { usageRangeOf } from './domain/usage-range.ts';
 import { listUsage } from './usage.sql.ts';
 
-/** Counts calls: admins and auditors those of the org, other users those of their own tree. */
+/** Counts calls. Admins and auditors get those of the org, other users those of their own tree. */
 export async function getUsage(
   { db, readPrincipal }: Deps,
   { principal, query }: { principal: string; query: UsageQuery },

@@ -26,7 +26,7 @@ interface TestCall extends Partial<AuditEntry> {
 const [ann, bob, bot, crawler] = [randomUUID(), randomUUID(), randomUUID(), randomUUID()];
 const agentOf = (id: string, name: string) => ({ id, kind: 'agent' as const, name, path: [name] });
 
-/** The event of a call of Ann's agent, unless the fields say something else. */
+/** The event of a call of Ann's agent; `entry` changes its fields. */
 function callOf(orgId: string, { type, at, ...entry }: TestCall = {}): Event {
   const called = { user_id: ann, service: 'github', risk: 'read', outcome: 'called' } as const;
   const identity = agentOf(bot, 'bot');
@@ -47,8 +47,8 @@ async function countBy(
   return Object.fromEntries(usage.items.map(({ key, count }) => [String(key), count]));
 }
 
-describe('what counts as a call', () => {
-  test('is what was answered, and what became of those that waited', async () => {
+describe('the count of calls', () => {
+  test('includes answered calls, suspended calls, and what later became of these', async () => {
     const orgId = randomUUID();
     const admin = { orgId, role: 'admin' } as const;
     const executionId = randomUUID();
@@ -83,7 +83,7 @@ describe('what counts as a call', () => {
     expect(await countBy('service', admin)).toEqual({ github: 11, slack: 1, null: 1 });
   });
 
-  test('has the hour in which it happened, and the name that the agent had last', async () => {
+  test('is for the hour in which the calls happened, with the last name of the agent', async () => {
     const orgId = randomUUID();
     const hourMs = 3_600_000;
     const thisHour = Math.floor(Date.now() / hourMs) * hourMs;
@@ -115,7 +115,7 @@ describe('what counts as a call', () => {
     ).rejects.toMatchObject({ code: 'invalid_request', details: { field: 'from' } });
   });
 
-  test('is counted by days as by hours, from and to any hour', async () => {
+  test('is the same by days as by hours, from and to any hour', async () => {
     const orgId = randomUUID();
     const dayMs = 86_400_000;
     const today = Math.floor(Date.now() / dayMs) * dayMs;
@@ -165,7 +165,7 @@ describe('what counts as a call', () => {
     ]);
   });
 
-  test('is counted by days also for the hours that were counted before', async () => {
+  test('is also available by days for hours that were counted before days were', async () => {
     const orgId = randomUUID();
     await using earlier = await createAuditWorld();
     const sql = earlier.superuser;
@@ -179,7 +179,7 @@ describe('what counts as a call', () => {
     expect(await listDays()).toEqual(counted);
   });
 
-  test('is listed for the 50 agents with the most calls, and summed up for the others', async () => {
+  test('lists the 50 agents with the most calls, and sums up the others', async () => {
     const orgId = randomUUID();
     const identity = agentOf(bot, 'bot');
     const once = Array.from({ length: 52 }, (_, index) =>
@@ -196,7 +196,7 @@ describe('what counts as a call', () => {
   });
 });
 
-test('admins and auditors see the calls of their org, others those of their own tree, agents none', async () => {
+test('admins and auditors see the calls of their org, other users those of their own tree, and agents none', async () => {
   const [orgId, otherOrgId] = [randomUUID(), randomUUID()];
   await record([
     callOf(orgId),
@@ -216,8 +216,8 @@ test('admins and auditors see the calls of their org, others those of their own 
   });
 });
 
-describe('a call counts once', () => {
-  test('however often and to however many replicas its event is delivered', async () => {
+describe('a call is counted once', () => {
+  test('however often its event is delivered, and to however many replicas', async () => {
     await world.startReplica();
     const orgId = randomUUID();
     const events = Array.from({ length: 20 }, () => callOf(orgId));
@@ -250,7 +250,7 @@ describe('a call counts once', () => {
   });
 });
 
-test('counts are forgotten after 91 days, and those of records that can be asked for never', async () => {
+test('counts are deleted after 91 days, but never counts that can still be requested', async () => {
   const orgId = randomUUID();
   await record([callOf(orgId)]);
   await world.superuser`

@@ -16,7 +16,10 @@ interface UsageRow {
   readonly key: string;
   readonly name: string | null;
   readonly count: number;
-  /** The number of the keys that have no row, and of their calls: the same in every row. */
+  /**
+   * The number of keys without a row, and the number of their calls. They are the same in every
+   * row.
+   */
   readonly left_out_keys: number;
   readonly left_out_count: number;
 }
@@ -24,14 +27,17 @@ interface UsageRow {
 const keyColumnOf = (sql: Sql, by: UsageKind) =>
   ({ outcome: sql`outcome`, agent: sql`identity_id`, service: sql`service` })[by];
 
-/** The newest name of an identity; sorting for it would double the time of the other kinds. */
+/**
+ * The newest name of an identity. Only agents have names: sorting for a name would double the time
+ * of the other kinds.
+ */
 const newestNameOf = (sql: Sql, by: UsageKind, name: 'name' | 'identity_name', time: string) =>
   by === 'agent' ? sql`(array_agg(${sql(name)} order by ${sql(time)} desc))[1]` : sql`null::text`;
 
 /**
  * Sums up the counts of each bucket and key, for the keys with the most calls. By agent and by
- * service a call counts once, when it is asked for; by outcome also what became of it later. Whole
- * days are read from the counts of days, of which there are few.
+ * service, a call counts once, when it is made. By outcome, what became of a suspended call counts
+ * too. Whole days are read from the counts per day, which are fewer.
  */
 export async function listUsage(
   sql: Sql,
@@ -86,7 +92,7 @@ export async function listUsage(
   };
 }
 
-/** The whole days in the range: from the start of one day up to the start of another. */
+/** The whole days in the range: from the first start of a day to the last one. */
 function wholeDaysIn({ from, to }: UsageRange): UsageRange {
   const firstMs = Math.ceil(from.getTime() / dayMs) * dayMs;
   const endMs = Math.floor(to.getTime() / dayMs) * dayMs;
@@ -95,7 +101,9 @@ function wholeDaysIn({ from, to }: UsageRange): UsageRange {
 
 const dayMs = 86_400_000;
 
-/** Deletes counts that are older than can be asked for. Returns how many; at most `limit`. */
+/**
+ * Deletes counts that are too old to be requested. Returns how many were deleted, at most `limit`.
+ */
 export async function forgetOldUsage(sql: Sql, { limit }: { limit: number }): Promise<number> {
   const [row] = await sql<[{ count: number }]>`
     select audit.forget_usage(${limit})::integer as count

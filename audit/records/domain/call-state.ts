@@ -1,7 +1,10 @@
 import type { AuditOutcome, AuditRecord } from '#contracts/audit';
 import type { EventType } from '#contracts/events';
 
-/** The types of the records of one call. Each belongs to a component that has to do with the call. */
+/**
+ * The types of the records of one call. Each is recorded by a component that takes part in the
+ * call.
+ */
 const callRecordTypes: readonly string[] = [
   'action.intent',
   'action.outcome',
@@ -11,9 +14,9 @@ const callRecordTypes: readonly string[] = [
 
 /**
  * Derives the state of a call from its records. Records can arrive in any order, and another
- * component may have recorded that it gave up on the call. The outcome recorded by the component
- * that made the call (`action.outcome`) takes precedence. A record of another type, which any
- * component could make up, says nothing about a call that has records of its own.
+ * component may have recorded that it gave up on the call. The outcome from the component that made
+ * the call (`action.outcome`) takes precedence. Records of other types are ignored: any component
+ * could make them up.
  */
 export function callStateOf(
   records: readonly Pick<AuditRecord, 'type' | 'outcome'>[],

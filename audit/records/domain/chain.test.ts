@@ -48,7 +48,7 @@ describe('an audit chain', () => {
     });
   });
 
-  test('has hashes that cover new members of a record unless they are null', () => {
+  test('covers new members of a record with its hashes unless the members are null', () => {
     const before = chain.slice(0, 3);
     const head = { seq: 3, hash: chain[2]?.hash ?? '' };
     const [called] = appendToChain(head, [
@@ -63,7 +63,7 @@ describe('an audit chain', () => {
     }
   });
 
-  test('names, when checked, the first record that was changed, removed, swapped or inserted', () => {
+  test('is reported as broken at the first record that was changed, removed, swapped or inserted', () => {
     const [one, two, three, four] = chain as [
       (typeof chain)[number],
       (typeof chain)[number],

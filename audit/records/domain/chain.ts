@@ -7,15 +7,15 @@ import { canonicalJson } from '#signing';
 /** A record that has no `seq` and no hashes yet. */
 export type UnchainedRecord = Omit<AuditRecord, 'seq' | 'prev_hash' | 'hash'>;
 
-/** Identifies the newest record of an org's chain; see `chainStart` for an empty chain. */
+/** Identifies the newest record of an org's chain; for an empty chain it is `chainStart`. */
 export interface ChainHead {
   readonly seq: number;
   readonly hash: string;
 }
 
 /**
- * The member names in the order of canonical JSON. They are sorted once at start because every call
- * leaves a record.
+ * The member names in the order of canonical JSON. They are sorted only once, at start, because
+ * every call adds a record.
  */
 const hashedMembers = auditRecord.omit({ hash: true }).keyof().options.toSorted();
 
@@ -35,7 +35,7 @@ export function appendToChain(head: ChainHead, records: readonly UnchainedRecord
 
 /**
  * Checks the records that follow `head`. Returns the new head, or the `seq` of the first record
- * that does not fit. A missing record is reported by the `seq` that it should have had.
+ * that does not fit. For a missing record, that is the `seq` that it should have had.
  */
 export function checkChain(
   head: ChainHead,

@@ -4,9 +4,9 @@ import { blankAuditEntry } from '#contracts/audit';
 import type { UnreadableEvent } from '#contracts/events';
 
 /**
- * The entry in the org's chain for a record that this release cannot read or store. It says where
- * the record came from, and gives the digest of the stored bytes. Null when the record does not say
- * which org it belongs to.
+ * The entry in the org's chain for a record that this release cannot read or store. It contains
+ * where the record came from and the digest of the stored bytes. Null when the record does not
+ * contain its org.
  */
 export function recordOfUnreadable({ id, orgId, subject, body }: UnreadableEvent, now: Date) {
   if (orgId === null) return null;

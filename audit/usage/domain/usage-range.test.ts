@@ -18,7 +18,7 @@ describe('the range of a usage request', () => {
       '2026-10-02T00:00:00.000Z',
       '2026-11-01T00:00:00.000Z',
     ],
-    // The whole time that is kept, as a client computes it.
+    // The longest time for which counts are kept, as a client computes it.
     [
       { bucket: 'day', from: '2026-08-26T12:34:50Z' },
       '2026-08-26T12:00:00.000Z',
@@ -40,7 +40,7 @@ describe('the range of a usage request', () => {
     ],
     [{ bucket: 'day', from: '2026-11-24T00:00:00Z', to: '2027-11-24T00:00:00Z' }, 'to', /future/],
     [{ bucket: 'hour', from: '2026-11-17T00:00:00Z' }, 'bucket', /at most 7 days/],
-  ] as const)('is refused for %j, naming %s', ([query, field, message]) => {
+  ] as const)('is refused for %j with an error about %s', ([query, field, message]) => {
     expect(() => usageRangeOf(query, now)).toThrow(
       expect.objectContaining({
         code: 'invalid_request',

@@ -12,8 +12,8 @@ export interface UsageRange {
 }
 
 /**
- * The whole hours that a request asks about: calls are counted by the hour. Without `to` it ends
- * now; without `from` it begins a day before that (hours) or 30 days (days).
+ * The range of a request, widened to whole hours because calls are counted by the hour. Without
+ * `to` it ends now. Without `from` it begins a day earlier (hours) or 30 days earlier (days).
  */
 export function usageRangeOf(
   { from, to, bucket }: { from?: string | undefined; to?: string | undefined; bucket: UsageBucket },
@@ -23,7 +23,7 @@ export function usageRangeOf(
   const defaultMs = (bucket === 'hour' ? 1 : 30) * dayMs;
   const fromMs = from === undefined ? toMs - defaultMs : Date.parse(from);
   if (fromMs >= toMs) throw rangeError('`from` must be before `to`.', 'from');
-  // An hour is allowed for, because the request took time and clocks differ.
+  // An additional hour is accepted, because the request took time and clocks differ.
   if (fromMs < now.getTime() - usageDaysMax * dayMs - hourMs) {
     const earliest = new Date(now.getTime() - usageDaysMax * dayMs).toISOString();
     throw rangeError(
