@@ -28,7 +28,7 @@ interface ReceivedRequest {
   body: string;
 }
 
-/** Starts an HTTP endpoint that logs the requests it receives; tests assert on the log. */
+/** Starts an HTTP endpoint that records the requests it receives. */
 async function startReceiver(
   answer: (receivedRequest: ReceivedRequest) => {
     status: number;
@@ -129,7 +129,7 @@ describe('the notifier', () => {
     await environment?.[Symbol.asyncDispose]();
   });
 
-  /** Publishes an event as the relay of approvals does. */
+  /** Publishes an event as the outbox relay of approvals does. */
   const publishEvent = (event: Event) =>
     jetstream(approvals.nats).publish(
       eventSubjectOf('approvals', event.type),
@@ -204,7 +204,7 @@ describe('the notifier', () => {
     expect(items.filter((row) => row.type === 'approval.raised')).toHaveLength(1);
   });
 
-  test('deletes deliveries after 30 days, also those of a webhook that was never verified, and none that is pending', async () => {
+  test('deletes deliveries after 30 days, even of a webhook that was never verified, but no pending delivery', async () => {
     using receiver = await startReceiver(() => ({ status: 503, body: '' }));
     const { id } = await subscribe(receiver.url);
     for (const event of [createRaisedEvent(), createRaisedEvent()]) await publishEvent(event);
@@ -362,7 +362,7 @@ describe('the notifier', () => {
     });
   });
 
-  test('sends a member only events of the member and its agents, and sends another org none of them', async () => {
+  test('sends a member only events of the member and its agents, and sends another org no events', async () => {
     const memberId = uuidv7();
     const member = signPrincipal({ identityId: memberId, role: 'member' });
     const stranger = signPrincipal({ orgId: uuidv7(), identityId: uuidv7() });

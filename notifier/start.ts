@@ -56,7 +56,7 @@ export async function startNotifier(
   let readiness: Readiness | undefined;
   const delivering = startup.use(
     repeat(pollEveryMs, async () => {
-      // With a wrong clock, receivers would refuse the signatures.
+      // With a wrong clock, receivers would refuse the signatures, so nothing is sent.
       if (readiness?.takesRequests() === false) return;
       try {
         while ((await sendDeliveries(deps)) > 0);

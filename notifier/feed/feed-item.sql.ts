@@ -46,8 +46,8 @@ export async function listFeedItems(
 }
 
 /**
- * Returns the newest position of all orgs. Positions are counted across orgs and reveal nothing
- * about the items.
+ * Returns the newest position in the feed of all orgs. Positions are counted across orgs and reveal
+ * nothing about the items.
  */
 export async function getFeedPosition(sql: Sql): Promise<number> {
   const [row] = await sql<[{ position: number }]>`

@@ -26,7 +26,7 @@ export async function listFeed(
     limit: request.limit,
   });
   const lastPosition = items.at(-1)?.position;
-  // A page that is not full has covered every item up to `newest`.
+  // If the page is not full, there are no more items up to `newest`.
   const position =
     items.length === request.limit ? lastPosition : Math.max(newestPosition, lastPosition ?? 0);
   return { items, position: position ?? newestPosition };

@@ -13,7 +13,8 @@ import type { StoredWebhook } from '../webhooks/webhook.sql.ts';
 
 /**
  * Adds public events to the feed, and queues a delivery for every subscription that matches them.
- * Announces each refusal of a forged event to the audit log, which does not read the stream EVENTS.
+ * Announces each forged event that was refused to the audit log, which does not read the stream
+ * EVENTS itself.
  */
 export async function recordEvents(deps: Deps, events: readonly Event[]): Promise<void> {
   for (const event of events) if (event.type === 'event.refused') await reportRefusal(deps, event);
@@ -63,7 +64,7 @@ async function queueDelivery(
     webhookId: webhook.id,
     eventId: event.id,
     type: event.type,
-    // `id` is the id of the delivery, and every retry sends the same bytes
+    // `id` is the id of the delivery. Every retry sends the same bytes
     // (docs/reference/events.md#webhooks).
     body: JSON.stringify({
       id,

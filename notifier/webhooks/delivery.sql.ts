@@ -17,7 +17,7 @@ interface DeliveryRow {
   body: string;
 }
 
-/** A delivery whose next attempt this process has claimed until its lease ends. */
+/** A delivery that is due. This process has claimed its next attempt until the lease ends. */
 export interface DueDelivery {
   readonly id: string;
   readonly orgId: string;
@@ -84,7 +84,8 @@ export async function releaseHeldDeliveries(
 
 /**
  * Claims due deliveries for this process. At most `perWebhook` attempts of one subscription run at
- * once, in all processes together, so that an unresponsive endpoint does not occupy every slot.
+ * once, in all processes together, so that an endpoint that does not answer cannot occupy every
+ * slot.
  */
 export async function claimDueDeliveries(
   sql: Sql,
@@ -120,7 +121,7 @@ export async function claimDueDeliveries(
 
 const countedDeliveriesMax = 10_000;
 
-/** The deliveries of all orgs whose next attempt is due and not made yet, counted up to 10,000. */
+/** The deliveries of all orgs whose next attempt is due but not yet made, counted up to 10,000. */
 export async function measureDueDeliveries(sql: Sql): Promise<Backlog> {
   const [row] = await sql<Backlog[]>`
     select count(*)::integer as waiting,
@@ -136,8 +137,8 @@ export async function measureDueDeliveries(sql: Sql): Promise<Backlog> {
 }
 
 /**
- * Stores the result of an attempt. The guard on `attempts` keeps an attempt whose lease has expired
- * from overwriting the result of a later attempt.
+ * Stores the result of an attempt. The condition on `attempts` prevents an attempt whose lease has
+ * ended from overwriting the result of a later attempt.
  */
 export async function finishDelivery(
   sql: Sql,
@@ -221,8 +222,8 @@ export async function markOpenDeliveriesFailed(
 }
 
 /**
- * Deletes old deliveries of every org, because retention does not depend on the org. Held ones are
- * deleted too: else they would pile up for a webhook that nobody ever verifies.
+ * Deletes old deliveries of every org, because retention does not depend on the org. Held
+ * deliveries are deleted too: otherwise they would pile up for a webhook that nobody ever verifies.
  */
 export async function pruneDeliveries(
   sql: Sql,

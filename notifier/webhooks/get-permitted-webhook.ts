@@ -6,8 +6,8 @@ import { limitingIdentityIdOf } from './domain/access.ts';
 import { findWebhook } from './webhook.sql.ts';
 
 /**
- * Returns a webhook that the caller may read or change. One that the caller may not read is
- * answered like one that does not exist.
+ * Returns a webhook that the caller may read or change. For a webhook that the caller may not read,
+ * throws the same error as for one that does not exist.
  */
 export async function getPermittedWebhook(
   sql: Sql,

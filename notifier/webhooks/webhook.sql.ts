@@ -15,7 +15,7 @@ interface WebhookRow {
 }
 
 /**
- * A webhook as the API shows it, and the identity whose events it is limited to (null: the whole
+ * A webhook as the API shows it, and the identity to whose events it is limited (null: the whole
  * org).
  */
 export interface StoredWebhook {
@@ -210,7 +210,7 @@ export async function disableWebhook(
   return result.count === 1;
 }
 
-/** Notes a successful delivery. */
+/** Records a successful delivery. */
 export async function markHealthy(
   sql: Sql,
   { orgId, id }: { orgId: string; id: string },
@@ -224,7 +224,9 @@ export async function markHealthy(
   `;
 }
 
-/** Notes a failed delivery. Returns the seconds since the first failure after the last success. */
+/**
+ * Records a failed delivery. Returns the seconds since the first failure after the last success.
+ */
 export async function markFailing(
   sql: Sql,
   { orgId, id }: { orgId: string; id: string },

@@ -2,8 +2,9 @@ import type { Principal } from '#contracts/vocabulary';
 import { AppError } from '#errors';
 
 /**
- * Limits the subscriptions and events that a caller may read or change: null for the whole org
- * (admins, and auditors that read), the caller's own identity for other members.
+ * The identity to whose subscriptions and events a caller is limited. Null for admins, and for
+ * auditors who read: they have access to the whole org. Other members are limited to their own
+ * identity.
  */
 export function limitingIdentityIdOf(
   principal: Principal,

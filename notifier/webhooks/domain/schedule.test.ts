@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest';
 
 import { nextAttemptInSeconds, parseRetryAfter, retryAfterSeconds } from './schedule.ts';
 
-describe('nextAttemptInSeconds', () => {
-  test('follows the schedule with 10 % of jitter, and returns null after its last retry', () => {
+describe('the wait before the next attempt', () => {
+  test('follows the schedule with 10 % of jitter, and is null after the last retry', () => {
     for (const [index, base] of retryAfterSeconds.entries()) {
       for (const random of [0, 0.5, 0.999]) {
         const nextSeconds = nextAttemptInSeconds({ attempts: index + 1, random, retryAfter: null });
@@ -19,12 +19,9 @@ describe('nextAttemptInSeconds', () => {
     [1, 5], // A Retry-After shorter than the schedule has no effect.
     [120, 120], // A longer Retry-After is honoured.
     [1e9, 86_400], // A Retry-After is capped at one day.
-  ])(
-    'turns a Retry-After of %i s after the first failure into a wait of %i s',
-    ([retryAfter, expected]) => {
-      expect(nextAttemptInSeconds({ attempts: 1, random: 0.5, retryAfter })).toBe(expected);
-    },
-  );
+  ])('is, with a Retry-After of %i s after the first failure, %i s', ([retryAfter, expected]) => {
+    expect(nextAttemptInSeconds({ attempts: 1, random: 0.5, retryAfter })).toBe(expected);
+  });
 });
 
 describe('parseRetryAfter', () => {

@@ -6,8 +6,8 @@ import { deriveWebhookSecret, createSignedHeaders } from './signature.ts';
 
 const key = 'k'.repeat(43);
 
-describe('deriveWebhookSecret', () => {
-  test('gives each subscription its own secret, which never changes', () => {
+describe('the signing secret', () => {
+  test('is different for each subscription, and never changes', () => {
     const secret = deriveWebhookSecret(key, 'a');
 
     expect(secret).toMatch(/^whsec_[A-Za-z0-9_-]{43}$/);
@@ -17,8 +17,8 @@ describe('deriveWebhookSecret', () => {
   });
 });
 
-describe('signedHeaders', () => {
-  test('produces a signature that the documented procedure verifies', () => {
+describe('the signed headers', () => {
+  test('have a signature that the documented procedure verifies', () => {
     const body = '{"id":"d1","data":{"ü":1}}';
     const headers = new Map(
       createSignedHeaders({

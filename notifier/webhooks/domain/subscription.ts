@@ -1,6 +1,8 @@
 import { publicEventTypes } from '#contracts/events';
 
-/** The event types of a subscription that names none (docs/reference/events.md#webhooks). */
+/**
+ * The event types of a subscription for which none were given (docs/reference/events.md#webhooks).
+ */
 export const defaultEventPatterns = ['approval.*', 'execution.finished'];
 
 /**

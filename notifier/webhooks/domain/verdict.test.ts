@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 
 import { judgeDeliveryAttempt } from './verdict.ts';
 
-describe('judge', () => {
+describe('the verdict', () => {
   test.for<[status: number, kind: string]>([
     [200, 'delivered'],
     [204, 'delivered'],
@@ -10,7 +10,7 @@ describe('judge', () => {
     [401, 'failed'],
     [410, 'gone'],
     [500, 'failed'],
-  ])('says for a delivery that is answered with status %i: %s', ([status, kind]) => {
+  ])('on a delivery that is answered with status %i is %s', ([status, kind]) => {
     expect(judgeDeliveryAttempt({ status, body: '', challenge: null }).kind).toBe(kind);
   });
 
@@ -23,7 +23,7 @@ describe('judge', () => {
     ['{"challenge":"c2"}', 'failed'],
     ['["c1"]', 'failed'],
     ['null', 'failed'],
-  ])('says for a verification that is answered with body %j: %s', ([body, kind]) => {
+  ])('on a verification that is answered with body %j is %s', ([body, kind]) => {
     expect(judgeDeliveryAttempt({ status: 200, body, challenge: 'c1' }).kind).toBe(kind);
   });
 

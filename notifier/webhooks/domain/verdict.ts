@@ -5,9 +5,9 @@ export type Verdict =
   | { readonly kind: 'failed'; readonly error: string };
 
 /**
- * Judges the answer of an endpoint. Only a 2xx status is a success; a redirect is a failure, and
- * 410 ends the subscription. A verification succeeds if the body is the challenge or `{"challenge":
- * …}`.
+ * Derives the verdict from the answer of an endpoint. Only a 2xx status is a success; a redirect is
+ * a failure, and 410 ends the subscription. A verification succeeds if the body is the challenge or
+ * `{"challenge": …}`.
  */
 export function judgeDeliveryAttempt({
   status,

@@ -11,7 +11,7 @@ interface WebhookEvent {
   readonly audit: AuditEntry;
 }
 
-/** The event of a change that `caller` made to a webhook. `text` is the sentence in the audit log. */
+/** The event for a change of a webhook by `caller`. `text` is the sentence in the audit log. */
 export function createWebhookEvent(
   type: 'webhook.created' | 'webhook.changed' | 'webhook.deleted',
   { caller, id, text }: { caller: Principal; id: string; text: string },
