@@ -87,12 +87,12 @@ export async function listApprovals(
   };
   const after = readCursor(page.cursor, areDecided(filter.statuses));
   const { found, end } = await findPage(db, filter, { after, limit: page.limit + 1 });
-  const sendable = takeSendable(found.slice(0, page.limit));
+  const fittingApprovals = takeSendable(found.slice(0, page.limit));
   const approvals = await findApprovals(db, {
     orgId: viewer.orgId,
-    ids: sendable.map(({ position }) => position.id),
+    ids: fittingApprovals.map(({ position }) => position.id),
   });
-  const last = sendable.length < found.length ? sendable.at(-1)?.position : end;
+  const last = fittingApprovals.length < found.length ? fittingApprovals.at(-1)?.position : end;
   return {
     items: approvals.map((approval) => presentApproval(approval, relationshipTo(approval, viewer))),
     next_cursor: last ? toCursor(last) : null,
@@ -114,13 +114,13 @@ async function findPage(
   // Most lists find enough in the first rows.
   let lookAtMax = limit;
   do {
-    const part = await lookThroughApprovals(db, filter, {
+    const lookedThrough = await lookThroughApprovals(db, filter, {
       after: end,
       lookAtMax,
       limit: limit - found.length,
     });
-    found.push(...part.found);
-    end = part.end;
+    found.push(...lookedThrough.found);
+    end = lookedThrough.end;
     lookedAt += lookAtMax;
     lookAtMax = lookedAtOnceMax;
   } while (

@@ -192,17 +192,17 @@ describe('listing approvals', () => {
     await resolve(ann, ids[0]!, { resolution: 'deny', reason: 'not now' });
     const conditions = { isDecided: false, words: [], risk: null, isOldestFirst: false };
     const read = async (change: object = {}, limit = 50, who = ann) => {
-      const seen: number[] = [];
+      const seenIndexes: number[] = [];
       let cursor: string | null = null;
       do {
         const page: Awaited<ReturnType<typeof list>> = await list(who, {
           page: { limit, cursor },
           further: { ...conditions, ...change },
         });
-        seen.push(...page.items.map(({ id }) => ids.indexOf(id)));
+        seenIndexes.push(...page.items.map(({ id }) => ids.indexOf(id)));
         cursor = page.next_cursor;
       } while (cursor !== null);
-      return seen;
+      return seenIndexes;
     };
 
     expect(await read()).toEqual([2, 1, 0]);
@@ -267,7 +267,7 @@ describe('listing approvals', () => {
       query?: Parameters<typeof list>[1];
       further?: object;
     }) => {
-      const seen: number[] = [];
+      const seenIndexes: number[] = [];
       let cursor: string | null = null;
       do {
         const page: Awaited<ReturnType<typeof list>> = await list(who, {
@@ -277,10 +277,10 @@ describe('listing approvals', () => {
             further: { isDecided: true, words: [], risk: null, isOldestFirst: false, ...further },
           }),
         });
-        seen.push(...page.items.map(({ id }) => ids.indexOf(id)));
+        seenIndexes.push(...page.items.map(({ id }) => ids.indexOf(id)));
         cursor = page.next_cursor;
-      } while (cursor !== null && seen.length < 10);
-      return seen;
+      } while (cursor !== null && seenIndexes.length < 10);
+      return seenIndexes;
     };
 
     for (const who of [ann, admin]) {
@@ -296,8 +296,8 @@ describe('listing approvals', () => {
     await decide(4, '2026-05-01T11:00:00Z');
     const { next_cursor: cursor } = first;
     const second = await list(ann, { status: 'denied', page: { limit: 2, cursor } });
-    const seen = [...first.items, ...second.items].map(({ id }) => ids.indexOf(id));
-    expect(seen).toEqual([2, 3, 0, 1]);
+    const seenIndexes = [...first.items, ...second.items].map(({ id }) => ids.indexOf(id));
+    expect(seenIndexes).toEqual([2, 3, 0, 1]);
     expect(second.next_cursor).toBeNull();
     // A cursor of one order is invalid in another order.
     await expect(list(ann, { page: { limit: 2, cursor } })).rejects.toMatchObject({

@@ -172,20 +172,20 @@ describe('the count of calls', () => {
     await recordEvents(earlier.recorder, [callOf(orgId), callOf(orgId, { outcome: 'failed' })]);
     const listDays = () =>
       sql`select kind, key, name, count from audit.usage_day order by kind, key`;
-    const counted = await listDays();
+    const countedDays = await listDays();
     await sql`drop table audit.usage_day`;
     const migration = new URL('../migrations/0007_usage_days.sql', import.meta.url);
     await sql.unsafe(await readFile(migration, 'utf8'));
-    expect(await listDays()).toEqual(counted);
+    expect(await listDays()).toEqual(countedDays);
   });
 
   test('lists the 50 agents with the most calls, and sums up the others', async () => {
     const orgId = randomUUID();
     const identity = agentOf(bot, 'bot');
-    const once = Array.from({ length: 52 }, (_, index) =>
+    const agentsCalledOnce = Array.from({ length: 52 }, (_, index) =>
       callOf(orgId, { identity: agentOf(randomUUID(), `agent ${index}`) }),
     );
-    await record([...once, callOf(orgId, { identity }), callOf(orgId, { identity })]);
+    await record([...agentsCalledOnce, callOf(orgId, { identity }), callOf(orgId, { identity })]);
 
     const principal = world.principal({ orgId, role: 'admin' });
     const usage = await world.client.usage({ principal, query: { by: 'agent' } }, testDeadline());
@@ -204,9 +204,9 @@ test('admins and auditors see the calls of their org, other users those of their
     callOf(otherOrgId, { user_id: ann }),
   ]);
 
-  const both = { [bot]: 1, [crawler]: 1 };
-  expect(await countBy('agent', { orgId, role: 'admin' })).toEqual(both);
-  expect(await countBy('agent', { orgId, role: 'auditor' })).toEqual(both);
+  const bothAgents = { [bot]: 1, [crawler]: 1 };
+  expect(await countBy('agent', { orgId, role: 'admin' })).toEqual(bothAgents);
+  expect(await countBy('agent', { orgId, role: 'auditor' })).toEqual(bothAgents);
   expect(await countBy('agent', { orgId, role: 'member', userId: ann })).toEqual({ [bot]: 1 });
   expect(await countBy('agent', { orgId, role: 'member', userId: randomUUID() })).toEqual({});
   expect(await countBy('outcome', { orgId: otherOrgId, role: 'admin' })).toEqual({ called: 1 });

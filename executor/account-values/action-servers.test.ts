@@ -9,15 +9,15 @@ const lookUp = {
 };
 const address = { lookUp, server: 'https://api.example.com/ex/{site}', variable: 'site' };
 const value = { value: 'a1', label: 'Acme' };
-const base = 'https://api.example.com/ex/a1';
+const baseUrl = 'https://api.example.com/ex/a1';
 
 test('a token that is bound to one site may also go to the separate servers of single actions', () => {
   const actionServers = ['https://files.example.com/v1'];
-  expect(pinTo(value, { ...address, actionServers }).baseUrls).toEqual([base, ...actionServers]);
+  expect(pinTo(value, { ...address, actionServers }).baseUrls).toEqual([baseUrl, ...actionServers]);
 
   const pin = pinTo(value, address);
   expect(withAddress(pin, { ...address, actionServers }).baseUrls).toEqual([
-    base,
+    baseUrl,
     ...actionServers,
   ]);
 });
@@ -25,7 +25,7 @@ test('a token that is bound to one site may also go to the separate servers of s
 test('a token that is bound to one site may go to no server that gives access to all sites', () => {
   const actionServers = ['https://api.example.com', 'https://api.example.com/ex/b2', 'not a URL'];
   expect(pinTo(value, { ...address, actionServers: actionServers.slice(0, 2) }).baseUrls).toEqual([
-    base,
+    baseUrl,
   ]);
   const other = { ...address, server: 'https://other.example.com/{site}', actionServers };
   expect(withAddress(pinTo(value, address), other).baseUrls).not.toContain(actionServers[0]);

@@ -20,16 +20,16 @@ describe('an account with access to many sites', () => {
   });
 
   test('gets no base URL of another template when the account is connected again', () => {
-    const wide = { ...address, server: 'https://api.example.com/admin/{site}' };
+    const wideAddress = { ...address, server: 'https://api.example.com/admin/{site}' };
 
-    expect(bindAccount(values, { address: wide, pin })).toEqual({ kind: 'bound', pin });
+    expect(bindAccount(values, { address: wideAddress, pin })).toEqual({ kind: 'bound', pin });
   });
 });
 
 test('a server URL without the variable for the site is refused', () => {
-  const forged = { ...address, server: 'https://api.example.com/ex/other' };
+  const forgedAddress = { ...address, server: 'https://api.example.com/ex/other' };
 
-  expect(() => pinTo({ value: 's1', label: 'Site 1' }, forged)).toThrow(
+  expect(() => pinTo({ value: 's1', label: 'Site 1' }, forgedAddress)).toThrow(
     'does not say where Site 1',
   );
 });

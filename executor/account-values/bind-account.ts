@@ -81,8 +81,8 @@ export function withAddress(pin: AccountPin, address: AccountAddress | null): Ac
   if (address === null || !isSameLookUp(pin.from, address.lookUp)) return pin;
   const baseUrl = baseUrlFor(address, pin.value);
   if (baseUrl === undefined) return pin;
-  const known = new Set([...pin.baseUrls, baseUrl]);
-  const added = ownServersOf(address, [...known]);
-  const baseUrls = [...new Set([...known, ...added])].slice(0, baseUrlsMax);
+  const knownUrls = new Set([...pin.baseUrls, baseUrl]);
+  const added = ownServersOf(address, [...knownUrls]);
+  const baseUrls = [...new Set([...knownUrls, ...added])].slice(0, baseUrlsMax);
   return { ...pin, baseUrls };
 }

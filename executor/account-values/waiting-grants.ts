@@ -77,11 +77,11 @@ export async function takeGrant(
   chosen: string,
 ): Promise<Grant & { readonly value: AccountValue }> {
   const { orgId } = flowKey;
-  const waiting = await findWaitingGrant(db, flowKey);
-  if (waiting === undefined) throw tooLate();
-  const { flowId, sealed } = waiting;
-  const opened = await vault.unseal(db, sealContextOf({ orgId, flowId }), sealed);
-  const { choices, ...grant } = sealedGrant.parse(JSON.parse(opened));
+  const waitingGrant = await findWaitingGrant(db, flowKey);
+  if (waitingGrant === undefined) throw tooLate();
+  const { flowId, sealed } = waitingGrant;
+  const openedText = await vault.unseal(db, sealContextOf({ orgId, flowId }), sealed);
+  const { choices, ...grant } = sealedGrant.parse(JSON.parse(openedText));
   const value = choices.find((each) => each.value === chosen);
   if (value === undefined) {
     throw new AppError('conflict', 'This is none of what your account opens. Pick one of them.');

@@ -201,10 +201,10 @@ describe('a connection whose token the provider refuses', () => {
       reply.end(JSON.stringify({ access_token: nextToken, token_type: 'bearer' }));
     });
     await execute(createReadCall(), account);
-    const marked = await findRefusedAt(account);
-    expect(marked).toEqual(expect.any(String));
+    const markedAt = await findRefusedAt(account);
+    expect(markedAt).toEqual(expect.any(String));
     await world.sql`update executor.connection set token_version = token_version + 1 where id = ${account.id}`;
-    expect(await findRefusedAt(account)).toBe(marked);
+    expect(await findRefusedAt(account)).toBe(markedAt);
     await world.sql`update executor.connection set granted_at = now() where id = ${account.id}`;
     expect(await findRefusedAt(account)).toBeNull();
   });
@@ -239,8 +239,8 @@ describe('a call with the token of a connection', () => {
     await expect(execute(createReadCall(), others)).rejects.toEqual(
       refusalWith('credential_missing', { connection: others.name }),
     );
-    const nobodys = { id: uuidv7(), name: 'none', accessToken: '' };
-    await expect(execute(createReadCall(), nobodys)).rejects.toEqual(
+    const absentConnection = { id: uuidv7(), name: 'none', accessToken: '' };
+    await expect(execute(createReadCall(), absentConnection)).rejects.toEqual(
       refusalWith('credential_missing'),
     );
     expect(world.upstream.hits).toEqual([]);

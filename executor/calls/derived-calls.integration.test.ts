@@ -197,12 +197,12 @@ describe('a secret that the token endpoint refuses', () => {
     }
     expect(world.upstream.hits).toEqual([]);
     expect(endpoint.requests).toHaveLength(1);
-    const marked = await refusedAt(secret);
+    const markedAt = await refusedAt(secret);
     const [event, ...others] = await world.outbox('credential.refused');
     expect(others).toEqual([]);
     expect(event).toMatchObject({
       audience: [world.userId],
-      data: { kind: 'secret', id: secret.id, name: secret.name, at: marked },
+      data: { kind: 'secret', id: secret.id, name: secret.name, at: markedAt },
     });
   });
 

@@ -482,13 +482,13 @@ describe('the executor', () => {
 });
 
 test('the executor refuses a call while all slots are taken, before anything is recorded', async () => {
-  await using small = await createWorld({ variables: { EXECUTOR_IN_FLIGHT_MAX: '2' } });
-  small.upstream.answer((_hit, reply) => void setTimeout(() => reply.end('late'), 300));
-  const call = small.actionCall('create', { title: 't' });
+  await using smallWorld = await createWorld({ variables: { EXECUTOR_IN_FLIGHT_MAX: '2' } });
+  smallWorld.upstream.answer((_hit, reply) => void setTimeout(() => reply.end('late'), 300));
+  const call = smallWorld.actionCall('create', { title: 't' });
   const all = await Promise.allSettled(
     Array.from({ length: 6 }, () =>
-      small.gateway.execute(
-        { permit: small.permitOf(call), call, options, context },
+      smallWorld.gateway.execute(
+        { permit: smallWorld.permitOf(call), call, options, context },
         testDeadline(),
       ),
     ),
@@ -502,8 +502,8 @@ test('the executor refuses a call while all slots are taken, before anything is 
       details: { component: 'executor', busy: true },
     });
   }
-  expect(await small.sql`select 1 from executor.dispatch`).toHaveLength(2);
-  expect(small.upstream.hits).toHaveLength(2);
+  expect(await smallWorld.sql`select 1 from executor.dispatch`).toHaveLength(2);
+  expect(smallWorld.upstream.hits).toHaveLength(2);
 });
 
 test('the executor sends as many concurrent calls to one upstream as the upstream has slots', async () => {
@@ -535,48 +535,48 @@ test('the executor sends as many concurrent calls to one upstream as the upstrea
  * An executor with two slots, both taken by calls that the upstream answers only through `held`.
  */
 async function createFullWorld() {
-  const small = await createWorld({ variables: { EXECUTOR_IN_FLIGHT_MAX: '2' } });
+  const smallWorld = await createWorld({ variables: { EXECUTOR_IN_FLIGHT_MAX: '2' } });
   const heldResponses: ServerResponse[] = [];
-  small.upstream.answer((_hit, reply) => void heldResponses.push(reply));
+  smallWorld.upstream.answer((_hit, reply) => void heldResponses.push(reply));
   const send = (action: string, params: Record<string, string>, mayWait = false) => {
-    const call = small.actionCall(action, params);
-    const request = { permit: small.permitOf(call), call, options, context, mayWait };
-    return small.gateway.execute(request, testDeadline());
+    const call = smallWorld.actionCall(action, params);
+    const request = { permit: smallWorld.permitOf(call), call, options, context, mayWait };
+    return smallWorld.gateway.execute(request, testDeadline());
   };
   const first = send('create', { title: 'a' });
   const second = send('get', { id: '1' });
   await vi.waitFor(() => expect(heldResponses).toHaveLength(2), 30_000);
-  small.upstream.answer((_hit, reply) => void reply.end('done'));
-  return { small, send, held: heldResponses, taken: [first, second] };
+  smallWorld.upstream.answer((_hit, reply) => void reply.end('done'));
+  return { smallWorld, send, held: heldResponses, taken: [first, second] };
 }
 const busyError = { code: 'unavailable', details: { busy: true } };
 
 test('the executor counts a call as under way until the call has ended', async () => {
-  const { small, send, held, taken } = await createFullWorld();
-  await using _small = small;
+  const { smallWorld, send, held, taken } = await createFullWorld();
+  await using _small = smallWorld;
 
   const waitingCall = send('create', { title: 'waits' }, true);
   await expect(send('create', { title: 'b' })).rejects.toMatchObject(busyError);
   for (const reply of held) reply.end('done');
   await Promise.all(taken);
   await expect(waitingCall).resolves.toMatchObject({ kind: 'called' });
-  expect(small.upstream.hits).toHaveLength(3);
+  expect(smallWorld.upstream.hits).toHaveLength(3);
   await expect(send('create', { title: 'c' })).resolves.toMatchObject({ kind: 'called' });
 });
 
 test('the executor finishes its calls when it stops, and refuses calls that wait for a slot', async () => {
-  const { small, send, held, taken } = await createFullWorld();
-  await using _small = small;
+  const { smallWorld, send, held, taken } = await createFullWorld();
+  await using _small = smallWorld;
 
   const waitingCall = send('create', { title: 'waits' }, true);
   await expect(send('create', { title: 'b' })).rejects.toMatchObject(busyError);
-  const executorStop = small.stopExecutor();
+  const executorStop = smallWorld.stopExecutor();
   for (const reply of held) reply.end('done');
 
   await expect(waitingCall).rejects.toMatchObject(busyError);
   expect(await Promise.all(taken)).toMatchObject([{ kind: 'called' }, { kind: 'called' }]);
   await executorStop;
-  expect(small.upstream.hits).toHaveLength(2);
+  expect(smallWorld.upstream.hits).toHaveLength(2);
 });
 
 describe('a call whose client has disconnected', () => {

@@ -67,17 +67,17 @@ describe('a secret that the provider refuses', () => {
       const secret = await createSecret();
       expect(await findRefusedAt(secret)).toBeNull();
       await executeCall(createCall(), secret);
-      const marked = await findRefusedAt(secret);
-      expect(marked).toEqual(expect.any(String));
+      const markedAt = await findRefusedAt(secret);
+      expect(markedAt).toEqual(expect.any(String));
       await executeCall(createCall(), secret);
       expect(world.upstream.hits).toHaveLength(2);
-      expect(await findRefusedAt(secret)).toBe(marked);
+      expect(await findRefusedAt(secret)).toBe(markedAt);
       const [event, ...others] = await listEvents();
       expect(others).toEqual([]);
       expect(event).toMatchObject({
         type: 'credential.refused',
         audience: [world.userId],
-        data: { kind: 'secret', id: secret.id, name: secret.name, at: marked },
+        data: { kind: 'secret', id: secret.id, name: secret.name, at: markedAt },
       });
       expect(JSON.stringify(event)).not.toContain(secret.value);
     },
@@ -214,22 +214,22 @@ describe('a secret that the provider refuses', () => {
 describe('a late answer', () => {
   /** Holds the answer of the next call until `release` with its status is called. */
   function holdNextAnswer() {
-    const held = Promise.withResolvers<(status: number) => void>();
+    const heldAnswer = Promise.withResolvers<(status: number) => void>();
     world.upstream.answer((_hit, reply) => {
       world.upstream.answer(answerByCredential);
-      held.resolve((status) => {
+      heldAnswer.resolve((status) => {
         reply.statusCode = status;
         reply.end('{}');
       });
     });
-    return held.promise;
+    return heldAnswer.promise;
   }
 
   test('does not mark a version that was stored after the call was sent', async () => {
     const secret = await createSecret();
-    const held = holdNextAnswer();
+    const heldAnswer = holdNextAnswer();
     const slow = executeCall(createReadCall(), secret);
-    const release = await held;
+    const release = await heldAnswer;
     await storeValue(secret.name, canary());
     release(401);
     await slow;
@@ -240,16 +240,16 @@ describe('a late answer', () => {
   test('does not remove the mark of a later version', async () => {
     const secret = await createSecret();
     await executeCall(createReadCall(), secret);
-    const held = holdNextAnswer();
+    const heldAnswer = holdNextAnswer();
     const slow = executeCall(createReadCall(), secret);
-    const release = await held;
+    const release = await heldAnswer;
     await storeValue(secret.name, canary());
     await executeCall(createReadCall(), secret);
-    const marked = await findRefusedAt(secret);
+    const markedAt = await findRefusedAt(secret);
     release(200);
     await slow;
-    expect(marked).toEqual(expect.any(String));
-    expect(await findRefusedAt(secret)).toBe(marked);
+    expect(markedAt).toEqual(expect.any(String));
+    expect(await findRefusedAt(secret)).toBe(markedAt);
   });
 });
 

@@ -72,7 +72,7 @@ async function finishCall(
 ): Promise<void> {
   const { orgId, dispatchId, jti: auditId } = permit;
   const ownDispatch = { orgId, dispatchId, leaseToken };
-  const parts = { orgId, auditId, audience: audienceOf(permit), entry };
+  const eventParts = { orgId, auditId, audience: audienceOf(permit), entry };
   const storedOutcome = JSON.stringify(storedOutcomeOf(outcome));
   await db.transaction(async (tx) => {
     if (outcome.kind === 'failed' && retryableCodes.includes(outcome.error.code)) {
@@ -80,7 +80,7 @@ async function finishCall(
     } else {
       await finishDispatch(tx, { ...ownDispatch, outcome: storedOutcome });
     }
-    await appendEvent(tx, createOutcomeEvent(parts, auditedOutcomeOf(outcome)));
+    await appendEvent(tx, createOutcomeEvent(eventParts, auditedOutcomeOf(outcome)));
   });
 }
 
@@ -162,10 +162,15 @@ async function recordRead(
     settings,
   }: { audited: AuditedOutcome; settings: { durableReadAudit: boolean } | undefined },
 ): Promise<void> {
-  const parts = { orgId: permit.orgId, auditId: permit.jti, audience: audienceOf(permit), entry };
+  const eventParts = {
+    orgId: permit.orgId,
+    auditId: permit.jti,
+    audience: audienceOf(permit),
+    entry,
+  };
   // Another executor may run the same read, if this executor is believed dead.
   const id = deps.recordIds.ofRead(permit.jti);
-  const event = { ...createOutcomeEvent(parts, audited), id };
+  const event = { ...createOutcomeEvent(eventParts, audited), id };
   // When auth does not answer, the event is written durably, which is right for either setting of
   // an org.
   if (settings === undefined || settings.durableReadAudit) {

@@ -404,12 +404,12 @@ describe('a call to a tool of an MCP server', () => {
   });
 });
 
-describe('a call to an MCP server that uses or lacks its tools', () => {
+describe('a call to an MCP server', () => {
   const sendJson = (reply: ServerResponse, body: unknown, status = 200) =>
     reply.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
   const createAnswers = (body: object) => (hit: Hit, reply: ServerResponse) =>
     sendJson(reply, { jsonrpc: '2.0', id: JSON.parse(hit.body).id, ...body });
-  const notice = { jsonrpc: '2.0', method: 'notifications/tools/list_changed' };
+  const toolsChangedMessage = { jsonrpc: '2.0', method: 'notifications/tools/list_changed' };
   const textResult = (text: string) => ({
     result: { isError: true, content: [{ type: 'text', text }] },
   });
@@ -447,7 +447,7 @@ describe('a call to an MCP server that uses or lacks its tools', () => {
       (hit, reply) => {
         reply.writeHead(200, { 'content-type': 'text/event-stream' });
         for (let times = 0; times < 100; times += 1) {
-          reply.write(`data: ${JSON.stringify(notice)}\n\n`);
+          reply.write(`data: ${JSON.stringify(toolsChangedMessage)}\n\n`);
         }
         const { id } = JSON.parse(hit.body);
         reply.end(`data: ${JSON.stringify({ jsonrpc: '2.0', id, result: { content: [] } })}\n\n`);

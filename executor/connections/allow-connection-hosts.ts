@@ -49,13 +49,16 @@ export async function allowConnectionHosts(
       });
     }
     const credential = { kind: 'connection', reference } as const;
-    const missing = newHostsOf(principal, connection, { hosts: hostsToAllow, name: credential });
+    const missingHosts = newHostsOf(principal, connection, {
+      hosts: hostsToAllow,
+      name: credential,
+    });
     const newPlaces = await allowPlaces(tx, principal, { connection, baseUrl, address: account });
-    if (missing.length === 0 && newPlaces.length === 0) return;
-    if (missing.length > 0) {
-      await addConnectionHosts(tx, { orgId, id: connection.id, hosts: missing });
+    if (missingHosts.length === 0 && newPlaces.length === 0) return;
+    if (missingHosts.length > 0) {
+      await addConnectionHosts(tx, { orgId, id: connection.id, hosts: missingHosts });
     }
-    const allowed = newPlaces.length > 0 ? newPlaces : missing;
+    const allowed = newPlaces.length > 0 ? newPlaces : missingHosts;
     const text = `Let connection ${name} go to ${allowed.join(', ')}`;
     const by = { principal, context: null };
     await appendEvent(tx, createConnectionEvent('connection.changed', { connection, text, by }));
@@ -80,22 +83,23 @@ async function allowPlaces(
 ): Promise<readonly string[]> {
   const { orgId, id } = connection;
   if (connection.pin === null) return [];
-  const places = placesFor(address, baseUrl);
-  const listMissing = (from: AccountPin) => places.filter((url) => !from.baseUrls.includes(url));
+  const neededUrls = placesFor(address, baseUrl);
+  const listMissing = (from: AccountPin) =>
+    neededUrls.filter((url) => !from.baseUrls.includes(url));
   if (listMissing(connection.pin).length === 0) return [];
   // Another service may have been connected meanwhile, so the base URLs are read again under a lock
   // and added to.
   const pin = (await lockTokens(tx, { orgId, id }))?.pin ?? connection.pin;
-  const missing = listMissing(pin);
-  if (missing.length === 0) return [];
+  const missingUrls = listMissing(pin);
+  if (missingUrls.length === 0) return [];
   const widened = withAddress(pin, address);
   const refused = listMissing(widened);
   const isAllowed = refused.length === 0 && mayWriteCredential(principal, connection);
-  if (isAllowed && (await updateAccountPin(tx, { orgId, id, pin: widened }))) return missing;
+  if (isAllowed && (await updateAccountPin(tx, { orgId, id, pin: widened }))) return missingUrls;
   const reference = referenceOf(connection);
   throw new AppError(
     'host_not_allowed',
-    `The connection "${reference}" opens ${pin.label} only, and does not go to ${(refused.length === 0 ? missing : refused).join(', ')}. Make another connection for it.`,
+    `The connection "${reference}" opens ${pin.label} only, and does not go to ${(refused.length === 0 ? missingUrls : refused).join(', ')}. Make another connection for it.`,
     { details: { connection: reference, account_value: pin.value } },
   );
 }

@@ -62,12 +62,12 @@ export async function createConnection(
   { principal: signed, body, context }: CreateFields,
   deadline: Deadline,
 ): Promise<Connection & { authorization_url: string; request_id?: string }> {
-  const asked = await requestAccess(
+  const requestedAccess = await requestAccess(
     deps,
     { principal: signed, body, context, isOfUser: false },
     deadline,
   );
-  const { connection, flowId, request } = asked;
+  const { connection, flowId, request } = requestedAccess;
   return {
     ...presentConnection(connection),
     authorization_url: deps.flowUrlOf(flowId),
@@ -144,9 +144,9 @@ async function requestAccess(
         name: body.name ?? access.provider,
       }));
     const by = { principal, context };
-    const wanted = wantedRequestOf(targetConnection, access, body.reason);
+    const wantedRequest = wantedRequestOf(targetConnection, access, body.reason);
     const raisedRequest = isRecorded
-      ? await raiseRequest(tx, { by, wanted, requestsPerHour })
+      ? await raiseRequest(tx, { by, wanted: wantedRequest, requestsPerHour })
       : null;
     const isCounted = raisedRequest?.isNew === true;
     const flowId = await askForAccess(tx, {

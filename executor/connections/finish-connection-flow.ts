@@ -121,9 +121,12 @@ async function store(
   { grant, pin }: { grant: Grant; pin: AccountPin | null },
 ): Promise<FinishedFlow> {
   const { tokens, account } = grant;
-  const asked = scopesOf(app, flow.scopes);
-  const { scopes, reported } = readGrantedScopes(app.provider, { asked, reported: tokens.scopes });
-  const withheld = missingScopesOf(app, asked, scopes);
+  const requestedScopes = scopesOf(app, flow.scopes);
+  const { scopes, reported } = readGrantedScopes(app.provider, {
+    asked: requestedScopes,
+    reported: tokens.scopes,
+  });
+  const withheld = missingScopesOf(app, requestedScopes, scopes);
   const storedConnection = await storeGrant(deps, {
     connection,
     app,
@@ -247,8 +250,8 @@ function missingScopesOf(
   requestedScopes: readonly string[],
   grantedScopes: readonly string[],
 ): string[] {
-  const needed = requestedScopes.filter((scope) => !provider.scopes_always.includes(scope));
-  return missingScopes(provider, { granted: grantedScopes, alternatives: [needed] });
+  const neededScopes = requestedScopes.filter((scope) => !provider.scopes_always.includes(scope));
+  return missingScopes(provider, { granted: grantedScopes, alternatives: [neededScopes] });
 }
 
 function nothingToOpen({ provider }: ProviderApp): AppError {

@@ -17,9 +17,12 @@ export async function finishCoveredRequests(
 ): Promise<void> {
   for (const request of await listOpenConnectionRequests(tx, { orgId, connectionId })) {
     // Providers often leave the scopes for a refresh token out of their answer.
-    const needed = request.scopes.filter((scope) => !provider.scopes_always.includes(scope));
-    const missing = missingScopes(provider, { granted: grantedScopes, alternatives: [needed] });
-    if (missing.length === 0)
+    const neededScopes = request.scopes.filter((scope) => !provider.scopes_always.includes(scope));
+    const lackingScopes = missingScopes(provider, {
+      granted: grantedScopes,
+      alternatives: [neededScopes],
+    });
+    if (lackingScopes.length === 0)
       await settleInTransaction(tx, closerOf(by), { request, status: 'ready' });
   }
 }

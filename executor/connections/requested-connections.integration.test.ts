@@ -73,30 +73,30 @@ describe('an agent’s request for an account', () => {
   test('is recorded with its reason, and is ready when the account is stored', async () => {
     const family = createFamily(world);
     const bot = family.agent();
-    const asked = await askForAccount(bot.principal, {
+    const request = await askForAccount(bot.principal, {
       provider: 'one',
       scopes: ['read'],
       reason: 'To read mail',
     });
 
-    expect(await fetchRequest(bot.principal, asked.id)).toMatchObject({
+    expect(await fetchRequest(bot.principal, request.id)).toMatchObject({
       kind: 'connection',
       status: 'open',
       requester: { id: bot.id, path: ['mia', 'bot'] },
       name: 'one',
       scopes: ['read'],
       reason: 'To read mail',
-      connection_id: asked.connectionId,
+      connection_id: request.connectionId,
     });
-    expect(await listEvents('request.raised', asked.id)).toMatchObject([
+    expect(await listEvents('request.raised', request.id)).toMatchObject([
       { audience: [family.userId, bot.id], data: { kind: 'connection', status: 'open' } },
     ]);
-    await grantAccess(family.person(), asked.flowId);
-    expect(await fetchRequest(bot.principal, asked.id)).toMatchObject({
+    await grantAccess(family.person(), request.flowId);
+    expect(await fetchRequest(bot.principal, request.id)).toMatchObject({
       status: 'ready',
       decided_by: { id: family.userId },
     });
-    expect(await listEvents('request.closed', asked.id)).toMatchObject([
+    expect(await listEvents('request.closed', request.id)).toMatchObject([
       { data: { status: 'ready' }, audit: { user_id: family.userId } },
     ]);
   });
@@ -105,17 +105,20 @@ describe('an agent’s request for an account', () => {
     const family = createFamily(world);
     const bot = family.agent();
     const first = await askForAccount(bot.principal);
-    const more = await askForAccount(bot.principal, { provider: 'one', scopes: ['read', 'admin'] });
-    expect(more.id).not.toBe(first.id);
+    const requestForMore = await askForAccount(bot.principal, {
+      provider: 'one',
+      scopes: ['read', 'admin'],
+    });
+    expect(requestForMore.id).not.toBe(first.id);
 
     await grantAccess(family.person(), first.flowId);
     expect(await fetchRequest(bot.principal, first.id)).toMatchObject({ status: 'ready' });
-    expect(await fetchRequest(bot.principal, more.id)).toMatchObject({ status: 'open' });
+    expect(await fetchRequest(bot.principal, requestForMore.id)).toMatchObject({ status: 'open' });
     provider.changeAnswer = ({ body }) =>
       void Object.assign(body as object, { scope: 'read admin' });
-    await grantAccess(family.person(), more.flowId);
+    await grantAccess(family.person(), requestForMore.flowId);
     provider.changeAnswer = null;
-    expect(await fetchRequest(bot.principal, more.id)).toMatchObject({ status: 'ready' });
+    expect(await fetchRequest(bot.principal, requestForMore.id)).toMatchObject({ status: 'ready' });
   });
 
   test('is returned, while it is open, to another agent of the user that asks for the same or fewer scopes', async () => {
@@ -125,9 +128,9 @@ describe('an agent’s request for an account', () => {
       scopes: ['read', 'write'],
     });
     const second = family.agent('second');
-    const again = await askForAccount(second.principal);
+    const repeatedRequest = await askForAccount(second.principal);
 
-    expect(again.id).toBe(first.id);
+    expect(repeatedRequest.id).toBe(first.id);
     expect(await fetchRequest(second.principal, first.id)).toMatchObject({
       also_asked_by: [{ id: second.id }],
     });
@@ -136,12 +139,12 @@ describe('an agent’s request for an account', () => {
 
   test('prevents, when declined, further requests of the user’s agents for this provider for a day', async () => {
     const family = createFamily(world);
-    const asked = await askForAccount(family.agent().principal);
+    const request = await askForAccount(family.agent().principal);
     const named = await askForAccount(family.agent().principal, {
       provider: 'one',
       name: 'second',
     });
-    await decline(family.person(), asked.id);
+    await decline(family.person(), request.id);
 
     expect(await fetchRequest(family.person(), named.id)).toMatchObject({ status: 'declined' });
     await expect(
@@ -152,38 +155,38 @@ describe('an agent’s request for an account', () => {
 
   test('is cancelled when the account is revoked', async () => {
     const family = createFamily(world);
-    const asked = await askForAccount(family.agent().principal);
+    const request = await askForAccount(family.agent().principal);
     await world.gateway.deleteConnection(
-      { principal: family.person(), id: asked.connectionId, context },
+      { principal: family.person(), id: request.connectionId, context },
       testDeadline(),
     );
-    expect(await fetchRequest(family.person(), asked.id)).toMatchObject({ status: 'cancelled' });
+    expect(await fetchRequest(family.person(), request.id)).toMatchObject({ status: 'cancelled' });
   });
 
   test('cannot be answered by an agent or another person, and is not found in another org', async () => {
     const family = createFamily(world);
     const bot = family.agent();
-    const asked = await askForAccount(bot.principal);
+    const request = await askForAccount(bot.principal);
     const stranger = createFamily(world);
 
     for (const agent of [bot.principal, family.agent('other').principal]) {
-      await expect(decline(agent, asked.id)).rejects.toThrow();
-      await expect(grantAccess(agent, asked.flowId)).rejects.toThrow();
+      await expect(decline(agent, request.id)).rejects.toThrow();
+      await expect(grantAccess(agent, request.flowId)).rejects.toThrow();
     }
     for (const other of [stranger.person(), stranger.person('admin')]) {
-      await expect(decline(other, asked.id)).rejects.toThrow();
-      await expect(grantAccess(other, asked.flowId)).rejects.toThrow();
+      await expect(decline(other, request.id)).rejects.toThrow();
+      await expect(grantAccess(other, request.flowId)).rejects.toThrow();
     }
-    await expect(fetchRequest(stranger.person(), asked.id)).rejects.toMatchObject({
+    await expect(fetchRequest(stranger.person(), request.id)).rejects.toMatchObject({
       code: 'not_in_your_chain',
       details: { for: 'mia' },
     });
     await expect(
-      fetchRequest(family.person('admin', { orgId: uuidv7() }), asked.id),
+      fetchRequest(family.person('admin', { orgId: uuidv7() }), request.id),
     ).rejects.toMatchObject({
       code: 'not_found',
     });
-    expect(await fetchRequest(bot.principal, asked.id)).toMatchObject({ status: 'open' });
+    expect(await fetchRequest(bot.principal, request.id)).toMatchObject({ status: 'open' });
   });
 });
 

@@ -350,8 +350,8 @@ describe('a derived token', () => {
 
   test('is requested once for all calls', async () => {
     const { secret, requests } = await startProvider();
-    const opened = await Promise.all(Array.from({ length: 20 }, () => openToken(secret)));
-    expect(new Set(opened.map(({ value }) => value)).size).toBe(1);
+    const openedTokens = await Promise.all(Array.from({ length: 20 }, () => openToken(secret)));
+    expect(new Set(openedTokens.map(({ value }) => value)).size).toBe(1);
     expect(requests).toHaveLength(1);
   });
 

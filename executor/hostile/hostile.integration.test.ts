@@ -101,10 +101,10 @@ async function measureMemory(): Promise<{ now: number; most: number }> {
 test(
   'calls to hostile upstreams end with typed errors and use little memory',
   async () => {
-    const honest = `${world.upstream.baseUrl}/raw`;
+    const honestUrl = `${world.upstream.baseUrl}/raw`;
     const called = { resultCode: 'called' };
-    await expect.poll(() => callUpstream(honest, 'GET')).toMatchObject(called);
-    const before = await measureMemory();
+    await expect.poll(() => callUpstream(honestUrl, 'GET')).toMatchObject(called);
+    const memoryBefore = await measureMemory();
     const outcomes = new Map<string, Outcome[]>();
     const plannedCalls = Object.entries(urlsByName).flatMap(([name, url]) =>
       Array.from({ length: callsPerUpstream }, (_, n) => ({
@@ -124,7 +124,7 @@ test(
       }
     };
     await Promise.all(Array.from({ length: concurrentCallsMax }, worker));
-    const grownBytes = (await measureMemory()).most - before.now;
+    const grownBytes = (await measureMemory()).most - memoryBefore.now;
 
     if (callsPerUpstream > 10) {
       for (const [name, seen] of outcomes) {
@@ -147,7 +147,7 @@ test(
     expect(grownBytes).toBeLessThan(150 * mebibyte);
 
     // After the attacks the executor still works.
-    expect(await callUpstream(honest, 'GET')).toMatchObject(called);
+    expect(await callUpstream(honestUrl, 'GET')).toMatchObject(called);
   },
   20_000 + callsPerUpstream * 4_000,
 );

@@ -108,9 +108,9 @@ describe('a filter that is evaluated without jq', () => {
 
   test('has the same output limit as jq', () => {
     const plain = parsePlainFilter('.[]');
-    const half = 'é'.repeat(64 * 1024);
-    expect(plain && runPlainFilter(plain, [half])).toEqual([JSON.stringify(half)]);
-    expect(plain && runPlainFilter(plain, [half, half])).toBeUndefined();
+    const halfOutput = 'é'.repeat(64 * 1024);
+    expect(plain && runPlainFilter(plain, [halfOutput])).toEqual([JSON.stringify(halfOutput)]);
+    expect(plain && runPlainFilter(plain, [halfOutput, halfOutput])).toBeUndefined();
   });
 
   test('is left to jq, which runs on another thread, when it would take long', () => {

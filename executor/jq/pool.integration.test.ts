@@ -73,8 +73,8 @@ describe('a filter', () => {
         /^syntax error, unexpected end of file at <top-level>, line 1/,
       ),
     });
-    const long = await runPatiently('error("x" * 100000)');
-    expect(long).toMatchObject({ reason: 'runtime', message: 'x'.repeat(500) });
+    const longError = await runPatiently('error("x" * 100000)');
+    expect(longError).toMatchObject({ reason: 'runtime', message: 'x'.repeat(500) });
   });
 
   it('fails when its input is not JSON', async () => {
@@ -223,9 +223,9 @@ describe(`${hostileCount} hostile filters (TEST_SEED=${hostileSeed})`, () => {
       const rss = process.memoryUsage().rss;
       let peak = 0;
       const took: number[] = [];
-      const left = generateHostileFilters(hostileCount, hostileSeed);
+      const filtersLeft = generateHostileFilters(hostileCount, hostileSeed);
       const runHostileFilters = async () => {
-        for (let filter = left.pop(); filter !== undefined; filter = left.pop()) {
+        for (let filter = filtersLeft.pop(); filter !== undefined; filter = filtersLeft.pop()) {
           const startedAt = performance.now();
           const result = await shared.run({ filter, input: '[1]', owner: 'hostile' });
           took.push(performance.now() - startedAt);
@@ -400,12 +400,12 @@ describe('the pool of jq threads', () => {
   });
 
   it('ends running and waiting calls when it is closed', async () => {
-    const closing = createJqPool({ timeoutMs: 10_000 });
-    const calls = Array.from({ length: 3 }, () => runFilter('range(1e12)', '1', closing));
+    const closingPool = createJqPool({ timeoutMs: 10_000 });
+    const calls = Array.from({ length: 3 }, () => runFilter('range(1e12)', '1', closingPool));
     await sleep(200);
-    await closing[Symbol.asyncDispose]();
+    await closingPool[Symbol.asyncDispose]();
     expect(await Promise.all(calls)).toMatchObject(calls.map(() => ({ reason: 'busy' })));
-    expect(await runFilter('.', '1', closing)).toMatchObject({ reason: 'busy' });
+    expect(await runFilter('.', '1', closingPool)).toMatchObject({ reason: 'busy' });
   });
 
   it('gives right results and keeps its memory small over many calls', async () => {

@@ -49,18 +49,18 @@ function startSlots(max: number) {
     );
     return waiting;
   };
-  const fill = async (origin: string): Promise<Slot[]> => {
-    const held: Slot[] = [];
+  const fillSlots = async (origin: string): Promise<Slot[]> => {
+    const heldSlots: Slot[] = [];
     for (;;) {
       try {
-        held.push(await go(`${origin}/a`));
+        heldSlots.push(await go(`${origin}/a`));
       } catch (error) {
         expect(error).toMatchObject(busyError);
-        return held;
+        return heldSlots;
       }
     }
   };
-  return { slots, go, wait, fill };
+  return { slots, go, wait, fillSlots };
 }
 
 const endCall = (slot: Slot | undefined) => slot?.[Symbol.dispose]();
@@ -69,34 +69,34 @@ const statesOf = (waiting: readonly { state: string }[]) => waiting.map(({ state
 
 describe('the slots for calls under way', () => {
   test('can all be used by calls to many upstreams together', async () => {
-    const { go, fill } = startSlots(64);
-    const held = await fill(slow);
-    for (let n = held.length; n < 64; n += 1) await go(`https://up${n}.example/`);
+    const { go, fillSlots } = startSlots(64);
+    const heldSlots = await fillSlots(slow);
+    for (let n = heldSlots.length; n < 64; n += 1) await go(`https://up${n}.example/`);
 
     await expect(go('https://other.example/')).rejects.toMatchObject(busyError);
   });
 
   test('can be used by one upstream, except for a tenth that stays free for other upstreams', async () => {
-    const { go, fill } = startSlots(64);
+    const { go, fillSlots } = startSlots(64);
 
-    expect(await fill(slow)).toHaveLength(58);
+    expect(await fillSlots(slow)).toHaveLength(58);
     await go('https://quick.example/');
     await expect(go(`${slow}/other`)).rejects.toMatchObject(busyError);
   });
 
   test('are not used up by two slow origins', async () => {
-    const { go, fill } = startSlots(64);
+    const { go, fillSlots } = startSlots(64);
 
-    expect(await fill(slow)).toHaveLength(58);
-    expect(await fill('https://slower.example')).toHaveLength(2);
+    expect(await fillSlots(slow)).toHaveLength(58);
+    expect(await fillSlots('https://slower.example')).toHaveLength(2);
     await go('https://quick.example/');
   });
 
   test('are free again when calls end', async () => {
-    const { go, fill } = startSlots(64);
-    const held = await fill(slow);
-    endCall(held.pop());
-    endCall(held.pop());
+    const { go, fillSlots } = startSlots(64);
+    const heldSlots = await fillSlots(slow);
+    endCall(heldSlots.pop());
+    endCall(heldSlots.pop());
 
     await go(`${slow}/`);
     await go(`${slow}/`);
@@ -104,19 +104,19 @@ describe('the slots for calls under way', () => {
   });
 
   test('are not reserved for other upstreams when the executor has only a few slots', async () => {
-    expect(await startSlots(4).fill(slow)).toHaveLength(4);
+    expect(await startSlots(4).fillSlots(slow)).toHaveLength(4);
   });
 });
 
 describe('a call that may wait for a slot', () => {
   test('gets a free slot after calls that came earlier', async () => {
-    const { wait, fill } = startSlots(64);
-    const held = await fill(slow);
+    const { wait, fillSlots } = startSlots(64);
+    const heldSlots = await fillSlots(slow);
     const waiting = [wait(slow), wait(slow)];
     await letSettle();
     expect(statesOf(waiting)).toEqual(['waiting', 'waiting']);
 
-    endCall(held.pop());
+    endCall(heldSlots.pop());
     await letSettle();
     expect(statesOf(waiting)).toEqual(['entered', 'waiting']);
     endCall(waiting[0]?.slot);
@@ -125,32 +125,32 @@ describe('a call that may wait for a slot', () => {
   });
 
   test('is not overtaken by a call that arrives when a slot becomes free', async () => {
-    const { go, wait, fill } = startSlots(64);
-    const held = await fill(slow);
+    const { go, wait, fillSlots } = startSlots(64);
+    const heldSlots = await fillSlots(slow);
     const first = wait(slow);
-    endCall(held.pop());
+    endCall(heldSlots.pop());
 
     await expect(go(slow)).rejects.toMatchObject(busyError);
     expect(first.state).toBe('entered');
   });
 
   test('is refused after half a second, whatever its time limit, and no longer counts as waiting', async () => {
-    const { go, wait, fill } = startSlots(64);
-    const held = await fill(slow);
+    const { go, wait, fillSlots } = startSlots(64);
+    const heldSlots = await fillSlots(slow);
     const waiting = wait(slow, 110_000);
     await vi.advanceTimersByTimeAsync(499);
     expect(waiting.state).toBe('waiting');
     await vi.advanceTimersByTimeAsync(1);
     expect(waiting).toMatchObject({ state: 'refused', error: busyError });
 
-    endCall(held.pop());
+    endCall(heldSlots.pop());
     await go(slow);
     await expect(go(slow)).rejects.toMatchObject(busyError);
   });
 
   test('waits at most a quarter of its time limit', async () => {
-    const { wait, fill } = startSlots(64);
-    await fill(slow);
+    const { wait, fillSlots } = startSlots(64);
+    await fillSlots(slow);
     const waiting = wait(slow, 400);
     await vi.advanceTimersByTimeAsync(100);
 
@@ -158,8 +158,8 @@ describe('a call that may wait for a slot', () => {
   });
 
   test('takes no slot while it waits, so that calls to other upstreams get the free slots', async () => {
-    const { go, wait, fill } = startSlots(64);
-    await fill(slow);
+    const { go, wait, fillSlots } = startSlots(64);
+    await fillSlots(slow);
     const waiting: ReturnType<typeof wait>[] = [];
     for (let n = 0; n < 40; n += 1) {
       waiting.push(wait(slow));
@@ -176,13 +176,13 @@ describe('a call that may wait for a slot', () => {
   });
 
   test('gets a reserved slot first when its upstream holds only a few slots', async () => {
-    const { go, wait, fill } = startSlots(64);
-    await fill(slow);
-    const others: Slot[] = [];
-    for (let n = 0; n < 6; n += 1) others.push(await go(`https://up${n}.example/`));
+    const { go, wait, fillSlots } = startSlots(64);
+    await fillSlots(slow);
+    const otherSlots: Slot[] = [];
+    for (let n = 0; n < 6; n += 1) otherSlots.push(await go(`https://up${n}.example/`));
     const earlyWait = wait(slow);
     const lateWait = wait('https://other.example/');
-    endCall(others.pop());
+    endCall(otherSlots.pop());
     await letSettle();
 
     expect(statesOf([earlyWait, lateWait])).toEqual(['waiting', 'entered']);
@@ -201,8 +201,8 @@ describe('a call that may wait for a slot', () => {
   });
 
   test('is refused at once when the executor stops, and later calls may not wait', async () => {
-    const { slots, go, wait, fill } = startSlots(64);
-    const held = await fill(slow);
+    const { slots, go, wait, fillSlots } = startSlots(64);
+    const heldSlots = await fillSlots(slow);
     const waiting = wait(slow);
     slots.stopWaiting();
     await letSettle();
@@ -211,7 +211,7 @@ describe('a call that may wait for a slot', () => {
     await expect(go(slow, 10_000)).rejects.toMatchObject(busyError);
     // Calls that arrive before the executor stops listening still get free slots, but they may not
     // wait.
-    endCall(held.pop());
+    endCall(heldSlots.pop());
     await go(slow, 10_000);
   });
 });
@@ -229,17 +229,17 @@ describe('callers whose calls hang', () => {
     { go }: ReturnType<typeof startSlots>,
     greedyCallers: readonly CallerIds[],
   ) => {
-    const held: Slot[] = [];
+    const heldSlots: Slot[] = [];
     for (let n = 0; n < 300; n += 1) {
       for (const [at, hog] of greedyCallers.entries()) {
         try {
-          held.push(await go(`https://hangs-${at}-${n % 9}.example/`, 0, hog));
+          heldSlots.push(await go(`https://hangs-${at}-${n % 9}.example/`, 0, hog));
         } catch (error) {
           expect(error).toMatchObject(overShareError);
         }
       }
     }
-    return held;
+    return heldSlots;
   };
   const callerOfUser = (name: string) => ({
     ...caller,
@@ -259,12 +259,12 @@ describe('callers whose calls hang', () => {
 
   test('leave slots for their own calls to other upstreams', async () => {
     const { go } = startSlots(256);
-    let held = 0;
+    let heldSlots = 0;
     await expect(async () => {
-      for (; held < 256; held += 1) await go(slow, 0, caller);
+      for (; heldSlots < 256; heldSlots += 1) await go(slow, 0, caller);
     }).rejects.toMatchObject(overShareError);
 
-    expect(held).toBe(117);
+    expect(heldSlots).toBe(117);
     for (let n = 0; n < 10; n += 1) await go(`https://up${n}.example/`, 0, caller);
   });
 
@@ -297,12 +297,12 @@ describe('callers whose calls hang', () => {
 
   test('get no slot while a caller that holds fewer slots waits for one', async () => {
     const { go, wait } = startSlots(64);
-    const held: Slot[] = [];
+    const heldSlots: Slot[] = [];
     const greedyCallers = Array.from({ length: 9 }, (_, n) => ({ ...caller, orgId: `org-${n}` }));
     for (let n = 0; n < 64; n += 1) {
       for (const hog of greedyCallers)
         await go(`https://h${n}.example/`, 0, hog).then(
-          (slot) => held.push(slot),
+          (slot) => heldSlots.push(slot),
           () => null,
         );
     }
@@ -318,7 +318,7 @@ describe('callers whose calls hang', () => {
     await letSettle();
     expect(statesOf([earlyWait, lateWait])).toEqual(['waiting', 'waiting']);
 
-    endCall(held.pop());
+    endCall(heldSlots.pop());
     await letSettle();
     expect(statesOf([earlyWait, lateWait])).toEqual(['waiting', 'entered']);
   });
@@ -352,11 +352,11 @@ describe('callers whose calls hang', () => {
 });
 
 test('an executor that refused a call because all slots were taken counts as busy for ten seconds', async () => {
-  const { slots, go, fill } = startSlots(64);
+  const { slots, go, fillSlots } = startSlots(64);
   expect(slots.isBusy()).toBe(false);
-  const held = await fill(slow);
+  const heldSlots = await fillSlots(slow);
   expect(slots.isBusy()).toBe(true);
-  for (const slot of held) endCall(slot);
+  for (const slot of heldSlots) endCall(slot);
   expect(slots.isBusy()).toBe(true);
 
   await vi.advanceTimersByTimeAsync(10_000);

@@ -116,15 +116,17 @@ describe('asking for a service', () => {
     const { request } = await createRequestAs(first.principal, { actions: ['get'] });
     expect(request.actions_left_out).toBeUndefined();
 
-    const again = await createRequestAs(first.principal, { actions: ['get', 'create', 'create'] });
-    expect(again).toMatchObject({
+    const repeatedRequest = await createRequestAs(first.principal, {
+      actions: ['get', 'create', 'create'],
+    });
+    expect(repeatedRequest).toMatchObject({
       isNew: false,
       request: { id: request.id, actions: ['get'], actions_left_out: ['create'] },
     });
     const joined = await createRequestAs(second.principal, { actions: ['create'] });
     expect(joined.request).toMatchObject({ actions: ['get'], actions_left_out: ['create'] });
-    const same = await createRequestAs(second.principal, { actions: ['get'] });
-    expect(same.request.actions_left_out).toBeUndefined();
+    const sameRequest = await createRequestAs(second.principal, { actions: ['get'] });
+    expect(sameRequest.request.actions_left_out).toBeUndefined();
     expect(await readRequest(family.person(), request.id)).toMatchObject({ actions: ['get'] });
   });
 
@@ -235,15 +237,19 @@ describe('asking for a service', () => {
     const all = await Promise.allSettled(
       Array.from({ length: 8 }, (_, at) => createRequestAs(bot.principal, { name: `many_${at}` })),
     );
-    const made = all.flatMap((each) => (each.status === 'fulfilled' ? [each.value.request] : []));
-    expect(made).toHaveLength(5);
+    const madeRequests = all.flatMap((each) =>
+      each.status === 'fulfilled' ? [each.value.request] : [],
+    );
+    expect(madeRequests).toHaveLength(5);
     await expect(createRequestAs(bot.principal, { name: 'more' })).rejects.toMatchObject({
       code: 'rate_limited',
       details: { retry_after: expect.any(Number) },
     });
-    expect((await createRequestAs(bot.principal, { name: made[0]!.name! })).isNew).toBe(false);
+    expect((await createRequestAs(bot.principal, { name: madeRequests[0]!.name! })).isNew).toBe(
+      false,
+    );
     await createRequestAs(family.agent('other').principal, { name: 'more' });
-    await cancelAs(bot.principal, made[0]!.id);
+    await cancelAs(bot.principal, madeRequests[0]!.id);
     await createRequestAs(bot.principal, { name: 'another' });
   });
 
@@ -255,10 +261,10 @@ describe('asking for a service', () => {
           createRequestAs(family.agent(`bot_${at}`).principal, { name: `many_${at}` }),
         ),
       );
-    const made = await requestAll([...Array(20).keys()]);
+    const madeRequests = await requestAll([...Array(20).keys()]);
     const requestAnother = () => createRequestAs(family.agent('late').principal, { name: 'late' });
     await expect(requestAnother()).rejects.toMatchObject({ code: 'rate_limited' });
-    await Promise.all(made.map(({ request: { id } }) => cancelAs(family.person(), id)));
+    await Promise.all(madeRequests.map(({ request: { id } }) => cancelAs(family.person(), id)));
     await expect(requestAnother()).rejects.toMatchObject({
       code: 'rate_limited',
       message: expect.stringContaining('within a day'),

@@ -43,14 +43,14 @@ describe('a request for a secret', () => {
   test('is listed with the requester’s reason, and is announced without its token', async () => {
     const family = createFamily(world);
     const bot = family.agent();
-    const asked = await askForSecret(bot.principal, {
+    const request = await askForSecret(bot.principal, {
       reason: 'To read invoices',
       allowed_hosts: ['api.stripe.com'],
       ttl: '2h',
     });
 
-    expect(await readRequest(family.person(), asked.id)).toMatchObject({
-      id: asked.id,
+    expect(await readRequest(family.person(), request.id)).toMatchObject({
+      id: request.id,
       kind: 'secret',
       status: 'open',
       requester: { id: bot.id, path: ['mia', 'bot'] },
@@ -59,32 +59,32 @@ describe('a request for a secret', () => {
       name: 'stripe_key',
       hosts: ['api.stripe.com'],
       reason: 'To read invoices',
-      expires_at: asked.expires_at,
+      expires_at: request.expires_at,
     });
     const page = { limit: 10, cursor: null };
     const { items } = await world.gateway.listRequests(
       { principal: bot.principal, page, status: 'open' },
       testDeadline(),
     );
-    expect(items.map(({ id }) => id)).toEqual([asked.id]);
-    expect(await listEvents('request.raised', asked.id)).toMatchObject([
+    expect(items.map(({ id }) => id)).toEqual([request.id]);
+    expect(await listEvents('request.raised', request.id)).toMatchObject([
       { audience: [family.userId, bot.id], data: { kind: 'secret', status: 'open' } },
     ]);
-    expect(JSON.stringify(await world.outbox('request.raised'))).not.toContain(asked.token);
+    expect(JSON.stringify(await world.outbox('request.raised'))).not.toContain(request.token);
   });
 
   test('is returned to the next agent that asks while it is open, with a link that contains the id', async () => {
     const family = createFamily(world);
     const first = await askForSecret(family.agent('first').principal);
     const second = family.agent('second');
-    const again = await askForSecret(second.principal, { reason: 'me too' });
+    const repeatedRequest = await askForSecret(second.principal, { reason: 'me too' });
 
-    expect(again).toMatchObject({ id: first.id, token: first.id });
+    expect(repeatedRequest).toMatchObject({ id: first.id, token: first.id });
     expect(await readRequest(second.principal, first.id)).toMatchObject({
       also_asked_by: [{ id: second.id }],
     });
     expect(await listEvents('request.raised', first.id)).toHaveLength(1);
-    await provideAs(family.person(), again.token);
+    await provideAs(family.person(), repeatedRequest.token);
     await expect(provideAs(family.person(), first.token)).rejects.toMatchObject({
       code: 'expired',
     });
@@ -93,14 +93,14 @@ describe('a request for a secret', () => {
   test('is ready when the value was entered, through the link’s token or through the request’s id', async () => {
     const family = createFamily(world);
     const bot = family.agent();
-    const asked = [
+    const request = [
       await askForSecret(bot.principal, { name: 'one' }),
       await askForSecret(bot.principal, { name: 'two' }),
     ] as const;
-    await provideAs(family.person(), asked[0].token);
-    await provideAs(family.person(), asked[1].id);
+    await provideAs(family.person(), request[0].token);
+    await provideAs(family.person(), request[1].id);
 
-    for (const { id } of asked) {
+    for (const { id } of request) {
       expect(await readRequest(bot.principal, id)).toMatchObject({
         status: 'ready',
         service_id: null,
@@ -115,8 +115,11 @@ describe('a request for a secret', () => {
 
   test('is ready when its owner stores a secret with that name, but not when another owner does', async () => {
     const family = createFamily(world);
-    const asked = await askForSecret(family.agent().principal);
-    const ofOrg = await askForSecret(family.agent().principal, { name: 'shared', tier: 'org' });
+    const request = await askForSecret(family.agent().principal);
+    const orgRequest = await askForSecret(family.agent().principal, {
+      name: 'shared',
+      tier: 'org',
+    });
     const secretOfOrg = { tier: 'org', allowed_hosts: ['a.example'] } as const;
     await storeSecret(createFamily(world).person(), { name: 'stripe_key' });
     await storeSecret(family.person('admin'), {
@@ -125,7 +128,7 @@ describe('a request for a secret', () => {
       allowed_hosts: ['a.example'],
     });
     await storeSecret(family.person(), { name: 'shared' });
-    for (const { id } of [asked, ofOrg]) {
+    for (const { id } of [request, orgRequest]) {
       expect(await readRequest(family.person(), id)).toMatchObject({ status: 'open' });
     }
 
@@ -135,7 +138,7 @@ describe('a request for a secret', () => {
       ...secretOfOrg,
       allowed_hosts: ['a.example'],
     });
-    for (const { id, token } of [asked, ofOrg]) {
+    for (const { id, token } of [request, orgRequest]) {
       expect(await readRequest(family.person(), id)).toMatchObject({ status: 'ready' });
       await expect(provideAs(family.person('admin'), token)).rejects.toMatchObject({
         code: 'expired',
@@ -145,15 +148,15 @@ describe('a request for a secret', () => {
 
   test('is closed by the sweep when an executor of an earlier release stored the value', async () => {
     const family = createFamily(world);
-    const asked = await askForSecret(family.agent().principal);
+    const request = await askForSecret(family.agent().principal);
     await world.sql`
       update executor.secret_request set provided_at = now(), provided_by = ${family.userId}
-       where id = ${asked.id}
+       where id = ${request.id}
     `;
     await expect
-      .poll(() => readRequest(family.person(), asked.id), { timeout: 20_000 })
+      .poll(() => readRequest(family.person(), request.id), { timeout: 20_000 })
       .toMatchObject({ status: 'ready' });
-    expect(await listEvents('request.closed', asked.id)).toHaveLength(1);
+    expect(await listEvents('request.closed', request.id)).toHaveLength(1);
   });
 });
 
@@ -161,14 +164,14 @@ describe('a request for a secret that was declined or taken back', () => {
   test('has no valid link after a decline, which applies to the agents of the user for a day', async () => {
     const family = createFamily(world);
     const bot = family.agent();
-    const asked = await askForSecret(bot.principal);
-    await declineAs(family.person(), asked.id, 'Use the sandbox');
+    const request = await askForSecret(bot.principal);
+    await declineAs(family.person(), request.id, 'Use the sandbox');
 
-    expect(await readRequest(bot.principal, asked.id)).toMatchObject({
+    expect(await readRequest(bot.principal, request.id)).toMatchObject({
       status: 'declined',
       decline_reason: 'Use the sandbox',
     });
-    for (const token of [asked.token, asked.id]) {
+    for (const token of [request.token, request.id]) {
       await expect(provideAs(family.person(), token)).rejects.toMatchObject({ code: 'expired' });
     }
     await expect(askForSecret(family.agent('other').principal)).rejects.toMatchObject({
@@ -182,34 +185,34 @@ describe('a request for a secret that was declined or taken back', () => {
   test('has no valid link after its requester took it back, and the secret may be requested again', async () => {
     const family = createFamily(world);
     const bot = family.agent();
-    const asked = await askForSecret(bot.principal);
-    await cancelAs(bot.principal, asked.id);
+    const request = await askForSecret(bot.principal);
+    await cancelAs(bot.principal, request.id);
 
-    await expect(provideAs(family.person(), asked.token)).rejects.toMatchObject({
+    await expect(provideAs(family.person(), request.token)).rejects.toMatchObject({
       code: 'expired',
     });
-    const again = await askForSecret(bot.principal);
-    expect(again.id).not.toBe(asked.id);
-    await provideAs(family.person(), again.token);
+    const repeatedRequest = await askForSecret(bot.principal);
+    expect(repeatedRequest.id).not.toBe(request.id);
+    await provideAs(family.person(), repeatedRequest.token);
   });
 
   test('keeps its link, for the next asker, when others have asked for the same secret', async () => {
     const family = createFamily(world);
     const [bot, other] = [family.agent(), family.agent('other')];
-    const asked = await askForSecret(bot.principal);
-    expect((await askForSecret(other.principal)).id).toBe(asked.id);
-    await cancelAs(bot.principal, asked.id);
+    const request = await askForSecret(bot.principal);
+    expect((await askForSecret(other.principal)).id).toBe(request.id);
+    await cancelAs(bot.principal, request.id);
 
-    expect(await readRequest(other.principal, asked.id)).toMatchObject({
+    expect(await readRequest(other.principal, request.id)).toMatchObject({
       status: 'open',
       requester: { id: other.id },
     });
     const [link] = await world.sql`
-      select requester_id, reason from executor.secret_request where id = ${asked.id}
+      select requester_id, reason from executor.secret_request where id = ${request.id}
     `;
     expect(link).toEqual({ requester_id: other.id, reason: null });
-    await provideAs(family.person(), asked.token);
-    expect(await readRequest(other.principal, asked.id)).toMatchObject({ status: 'ready' });
+    await provideAs(family.person(), request.token);
+    expect(await readRequest(other.principal, request.id)).toMatchObject({ status: 'ready' });
   });
 
   test('cannot be answered with a service', async () => {
@@ -225,7 +228,7 @@ describe('a request for a secret that was declined or taken back', () => {
   test('is cancelled, and its link ends, when the requester is revoked', async () => {
     const family = createFamily(world);
     const bot = family.agent();
-    const asked = await askForSecret(bot.principal);
+    const request = await askForSecret(bot.principal);
     const bus = await world.environment.connect('auth');
     bus.nats.publish(
       'evt.auth.identity.revoked',
@@ -240,9 +243,9 @@ describe('a request for a secret that was declined or taken back', () => {
       }),
     );
     await expect
-      .poll(() => readRequest(family.person(), asked.id), { timeout: 10_000 })
+      .poll(() => readRequest(family.person(), request.id), { timeout: 10_000 })
       .toMatchObject({ status: 'cancelled', decided_by: null });
-    await expect(provideAs(family.person(), asked.token)).rejects.toMatchObject({
+    await expect(provideAs(family.person(), request.token)).rejects.toMatchObject({
       code: 'expired',
     });
   });
@@ -251,7 +254,7 @@ describe('a request for a secret that was declined or taken back', () => {
 test('only the user whom a request for a secret asks can answer it, by token or by id', async () => {
   const family = createFamily(world);
   const bot = family.agent();
-  const asked = await askForSecret(bot.principal);
+  const request = await askForSecret(bot.principal);
   const stranger = createFamily(world);
 
   for (const other of [
@@ -260,23 +263,23 @@ test('only the user whom a request for a secret asks can answer it, by token or 
     stranger.person(),
     stranger.person('admin'),
   ]) {
-    for (const token of [asked.token, asked.id]) {
+    for (const token of [request.token, request.id]) {
       await expect(provideAs(other, token)).rejects.toMatchObject({ code: 'not_found' });
     }
   }
   for (const agent of [bot.principal, family.agent('other').principal]) {
-    await expect(declineAs(agent, asked.id)).rejects.toMatchObject({
+    await expect(declineAs(agent, request.id)).rejects.toMatchObject({
       code: expect.stringMatching(/forbidden|not_found/),
     });
   }
-  await expect(readRequest(stranger.person(), asked.id)).rejects.toMatchObject({
+  await expect(readRequest(stranger.person(), request.id)).rejects.toMatchObject({
     code: 'not_in_your_chain',
     details: { for: 'mia' },
   });
   const ofOtherOrg = family.person('admin', { orgId: uuidv7() });
-  await expect(readRequest(ofOtherOrg, asked.id)).rejects.toMatchObject({ code: 'not_found' });
-  await expect(provideAs(ofOtherOrg, asked.id)).rejects.toMatchObject({ code: 'not_found' });
-  expect(await readRequest(bot.principal, asked.id)).toMatchObject({ status: 'open' });
+  await expect(readRequest(ofOtherOrg, request.id)).rejects.toMatchObject({ code: 'not_found' });
+  await expect(provideAs(ofOtherOrg, request.id)).rejects.toMatchObject({ code: 'not_found' });
+  expect(await readRequest(bot.principal, request.id)).toMatchObject({ status: 'open' });
 });
 
 test('an agent may have five open requests of all kinds together', async () => {

@@ -27,8 +27,11 @@ export async function withdrawRequest(
     const next = request.alsoAskedBy.find((asker) => !leavingIds.includes(asker.id));
     if (next === undefined)
       return settleInTransaction(tx, closer, { request, status: 'cancelled' });
-    const open = await replaceRequester(tx, request, { next, leavingIds });
-    await appendEvent(tx, createPassedOnEvent(closer.audit, { from: requester, request: open }));
-    return open;
+    const openRequest = await replaceRequester(tx, request, { next, leavingIds });
+    await appendEvent(
+      tx,
+      createPassedOnEvent(closer.audit, { from: requester, request: openRequest }),
+    );
+    return openRequest;
   });
 }

@@ -61,9 +61,9 @@ function toShownForm(hit: Hit, { credentials }: ShownRequest) {
   const credentialNamesIn = (place: 'header' | 'query') =>
     credentials.filter((each) => each.in === place).map(({ key }) => key.toLowerCase());
   for (const name of credentialNamesIn('query')) url.searchParams.delete(name);
-  const hidden = [...transportHeaders, 'content-type', ...credentialNamesIn('header')];
-  if (hit.headers.accept === '*/*') hidden.push('accept');
-  const headers = Object.entries(hit.headers).filter(([name]) => !hidden.includes(name));
+  const hiddenHeaders = [...transportHeaders, 'content-type', ...credentialNamesIn('header')];
+  if (hit.headers.accept === '*/*') hiddenHeaders.push('accept');
+  const headers = Object.entries(hit.headers).filter(([name]) => !hiddenHeaders.includes(name));
   return {
     method: hit.method,
     url: url.href,

@@ -73,8 +73,8 @@ const hitsOf = (path: string) => world.upstream.hits.filter(({ url }) => url ===
 
 describe('the authorization server of an MCP server', () => {
   test('is found through the challenge, together with the scopes in the challenge', async () => {
-    const place = `${upstreamOrigin()}/elsewhere`;
-    challenge = `Bearer realm="x", resource_metadata="${place}", scope="issues:read issues:write"`;
+    const metadataUrl = `${upstreamOrigin()}/elsewhere`;
+    challenge = `Bearer realm="x", resource_metadata="${metadataUrl}", scope="issues:read issues:write"`;
     jsonByPath['/elsewhere'] = resourceMetadata({ scopes_supported: ['all'] });
     jsonByPath[pathMetadataUrl] = resourceMetadata({
       authorization_servers: ['https://evil.example'],

@@ -78,8 +78,8 @@ export async function putOauthApp(
   const app = presentOauthApp(apps, { provider, stored: storedApp });
   // Only addresses that an admin filled in can contain typing errors; all others are known to work.
   if (Object.keys(variables).length === 0) return app;
-  const filled = fillProvider(provider, { values: readResult.values, clientId });
-  const warnings = await listWarnings({ egress: deps.egress, deadline }, filled);
+  const filledProvider = fillProvider(provider, { values: readResult.values, clientId });
+  const warnings = await listWarnings({ egress: deps.egress, deadline }, filledProvider);
   return warnings.length === 0 ? app : { ...app, warnings };
 }
 

@@ -75,9 +75,9 @@ async function beginFlow(
     { principal: createBrowser(), id, context },
     testDeadline(),
   );
-  const asking = new URL(startedFlow.url);
-  const reply = await fetch(asking, { redirect: 'manual' });
-  return { asking, callback: new URL(reply.headers.get('location') ?? '') };
+  const authorizationUrl = new URL(startedFlow.url);
+  const reply = await fetch(authorizationUrl, { redirect: 'manual' });
+  return { authorizationUrl, callback: new URL(reply.headers.get('location') ?? '') };
 }
 
 const answerFlow = (key: string, { searchParams }: URL) =>
@@ -136,19 +136,19 @@ test('the scopes parameter can have another name, commas, and fixed additional s
     scopes_always: ['offline'],
     authorize_parameters: { access_type: 'offline' },
   });
-  const { asking } = await beginFlow(key, ['read', 'write']);
-  expect(Object.fromEntries(asking.searchParams)).toMatchObject({
+  const { authorizationUrl } = await beginFlow(key, ['read', 'write']);
+  expect(Object.fromEntries(authorizationUrl.searchParams)).toMatchObject({
     user_scope: 'read,write,offline',
     access_type: 'offline',
     code_challenge_method: 'S256',
   });
-  expect(asking.searchParams.has('scope')).toBe(false);
+  expect(authorizationUrl.searchParams.has('scope')).toBe(false);
 });
 
 test('a provider without PKCE gets neither code challenge nor verifier', async () => {
   const key = await defineProvider({ pkce: false });
-  const { asking, callback } = await beginFlow(key);
-  expect(asking.searchParams.has('code_challenge')).toBe(false);
+  const { authorizationUrl, callback } = await beginFlow(key);
+  expect(authorizationUrl.searchParams.has('code_challenge')).toBe(false);
   await finishFlow(key, callback);
   expect(formFieldsOf(lastHitAt('/token'))).not.toHaveProperty('code_verifier');
 });
@@ -187,17 +187,17 @@ test('scopes that the provider spells differently are granted, and are requested
   const key = await defineProvider({});
   answerWithScope(['https://id.example/auth/Read', 'openid']);
   const connection = await connect(key);
-  const words = {
+  const expectedScopes = {
     granted_scopes: ['read', 'openid'],
     reported_scopes: ['https://id.example/auth/Read', 'openid'],
   };
-  expect(connection).toMatchObject(words);
-  expect(await refreshNow(connection)).toMatchObject(words);
-  const { asking, callback } = await beginFlow(key, {
+  expect(connection).toMatchObject(expectedScopes);
+  expect(await refreshNow(connection)).toMatchObject(expectedScopes);
+  const { authorizationUrl, callback } = await beginFlow(key, {
     connection: connection.id,
     scopes: ['list'],
   });
-  expect(asking.searchParams.get('scope')).toBe('read openid list');
+  expect(authorizationUrl.searchParams.get('scope')).toBe('read openid list');
   answerWithScope('reader,lister');
   expect(await finishFlow(key, callback)).toMatchObject({
     granted_scopes: ['read', 'list', 'openid'],
@@ -219,13 +219,13 @@ test('a withheld scope is reported to the person at first, and to admins only wh
       ({ data }) => data['connection_id'] === first.connection.id,
     );
   expect(await listEvents()).toEqual([]);
-  const again = { connection: first.connection.id, scopes: ['write'] };
-  const second = await answerFlow(key, (await beginFlow(key, again)).callback);
+  const secondRequest = { connection: first.connection.id, scopes: ['write'] };
+  const second = await answerFlow(key, (await beginFlow(key, secondRequest)).callback);
   expect(second).toMatchObject({ missingScopes: ['write'], isRepeated: true });
   const [event] = await listEvents();
   expect(event?.audit?.description).toContain('did not grant write');
   provider.changeAnswer = null;
-  const third = await answerFlow(key, (await beginFlow(key, again)).callback);
+  const third = await answerFlow(key, (await beginFlow(key, secondRequest)).callback);
   expect(third.missingScopes).toEqual([]);
   expect(await listEvents()).toHaveLength(1);
 });
@@ -402,8 +402,8 @@ test('the token of a bot has its own request parameters and answer fields, and i
       hosts: ['api.example.com'],
     };
     const body = { template: 'chat', scheme: actsAs ?? 'user', name: `as-${actsAs ?? 'user'}` };
-    const { asking, callback } = await beginFlow(key, body);
-    expect(asking.searchParams.get(parameter)).toBe(scopes.join(' '));
+    const { authorizationUrl, callback } = await beginFlow(key, body);
+    expect(authorizationUrl.searchParams.get(parameter)).toBe(scopes.join(' '));
     const connection = await finishFlow(key, callback);
     expect(connection).toMatchObject({
       acts_as: actsAs,

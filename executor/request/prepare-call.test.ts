@@ -7,7 +7,7 @@ import { actionOf, templateOf } from './domain/action.testing.ts';
 import { prepareCall } from './prepare-call.ts';
 import type { PermitOrGap } from './permit.ts';
 
-const base = 'https://api.example.com/v1';
+const serviceUrl = 'https://api.example.com/v1';
 const content = 'https://api.example.com/content';
 const template = templateOf([
   actionOf({ key: 'list', path: '/files', redact: ['params.page'] }),
@@ -18,14 +18,14 @@ const template = templateOf([
     redact: ['params.q'],
   }),
 ]);
-template.server = { url: base, variables: [], baseUrlAllowed: true };
+template.server = { url: serviceUrl, variables: [], baseUrlAllowed: true };
 
 const service = {
   service: 'acme',
   serviceId: 'a',
   template: { key: 'acme', tier: 'global', ownerId: null, version: 1 },
 } as const;
-const find: ActionCall = {
+const findCall: ActionCall = {
   kind: 'action',
   service: 'acme',
   action: 'find',
@@ -42,15 +42,15 @@ function prepare(call: ActionCall | HttpCall, permit: Partial<PermitOrGap>) {
   );
 }
 const findAt = (baseUrl: string) =>
-  prepare(find, { target: { ...service, kind: 'action', action: 'find', baseUrl } });
+  prepare(findCall, { target: { ...service, kind: 'action', action: 'find', baseUrl } });
 
 test('an action with its own server is sent there, or to the path of that server below a given base URL', async () => {
   expect((await findAt(content)).request.url).toBe(`${content}/files`);
-  expect((await findAt(`${base}/content`)).request.url).toBe(`${base}/content/files`);
+  expect((await findAt(`${serviceUrl}/content`)).request.url).toBe(`${serviceUrl}/content/files`);
 });
 
 test('an action with its own server is never sent to the base URL of the service', async () => {
-  await expect(findAt(base)).rejects.toMatchObject({ code: 'unauthenticated' });
+  await expect(findAt(serviceUrl)).rejects.toMatchObject({ code: 'unauthenticated' });
   await expect(findAt('https://api.example.com')).rejects.toMatchObject({
     code: 'unauthenticated',
   });
@@ -74,7 +74,7 @@ test('a call by method and path is redacted like the operation at its URL', asyn
       keys: [`http:GET:api.example.com${new URL(baseUrl).pathname}${path}`],
     });
 
-  expect((await preparedAt(base, '/files')).action?.redact).toEqual(['params.page']);
-  const given = 'https://api.example.com/own';
-  expect((await preparedAt(given, '/content/files')).action?.redact).toEqual(['params.q']);
+  expect((await preparedAt(serviceUrl, '/files')).action?.redact).toEqual(['params.page']);
+  const givenUrl = 'https://api.example.com/own';
+  expect((await preparedAt(givenUrl, '/content/files')).action?.redact).toEqual(['params.q']);
 });

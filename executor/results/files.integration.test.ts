@@ -128,11 +128,10 @@ describe('a body that is kept as a file', () => {
       },
       testDeadline(),
     );
-    const echo = `${'y'.repeat(65_530)}${value} ${Buffer.from(value).toString('base64')} `.repeat(
-      10,
-    );
+    const echoedText =
+      `${'y'.repeat(65_530)}${value} ${Buffer.from(value).toString('base64')} `.repeat(10);
     for (const type of ['text/plain', 'application/octet-stream']) {
-      answerWith(type, echo);
+      answerWith(type, echoedText);
       const call = world.actionCall('get', { id: type });
       const permit = world.permitOf(call, { secrets: [{ id: secret.id, name: 'file_token' }] });
       const { file } = await execute(call, { permit });
@@ -142,7 +141,7 @@ describe('a body that is kept as a file', () => {
       expect(bytes.includes(Buffer.from(value).toString('base64').slice(0, 40))).toBe(false);
       expect(bytes.includes('y'.repeat(65_530))).toBe(true);
       expect(file?.sha256).toBe(sha256(bytes));
-      expect(bytes.length === echo.length).toBe(type !== 'text/plain');
+      expect(bytes.length === echoedText.length).toBe(type !== 'text/plain');
     }
   });
 });

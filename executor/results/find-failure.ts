@@ -41,8 +41,14 @@ export async function findFailure(
   if (failure !== undefined) return withCredential(withNothingDone(rule, failure), failing);
   if (rule === undefined) return undefined;
   const { userId: owner, identityId: identity } = failing.permit;
-  const said = await findFailureByTemplate(deps, { rule, answer, jsonText, owner, identity });
-  return said && withCredential(said, failing);
+  const templateFailure = await findFailureByTemplate(deps, {
+    rule,
+    answer,
+    jsonText,
+    owner,
+    identity,
+  });
+  return templateFailure && withCredential(templateFailure, failing);
 }
 
 /** Adds the credential that the caller can ask a person to fix. */

@@ -52,7 +52,7 @@ export async function shapeResult(
     : undefined;
   if (!rest.file) answer.stream?.destroy();
   const { file, omitted } = keptFile ?? { omitted: rest.omitted };
-  const next = nextParamsOf(shaping, headers['link']);
+  const nextParams = nextParamsOf(shaping, headers['link']);
   const failure = await findFailure(deps, shaping, { headers, body, jsonText });
   const result: CallResult = {
     status_code: answer.status,
@@ -65,7 +65,7 @@ export async function shapeResult(
       : await applyFilter(deps, call.filter, { jsonText, scrubber, permit })),
     ...(file ? { file } : {}),
     ...(omitted ? { body_omitted: omitted } : {}),
-    ...(next ? { next } : {}),
+    ...(nextParams ? { next: nextParams } : {}),
     ...(failure ? { failure } : {}),
   };
   return fitIntoReply(result, headers['content-type'] ?? '', answer.body?.length ?? null);

@@ -46,10 +46,10 @@ export async function allowSecretHosts(
       });
     }
     const credential = { kind: 'secret', reference } as const;
-    const missing = newHostsOf(principal, secret, { hosts: hostsToAllow, name: credential });
-    if (missing.length === 0) return null;
-    await addSecretHosts(tx, { orgId, id: secret.id, hosts: missing });
-    const text = `Let secret ${name} go to ${missing.join(', ')}`;
+    const missingHosts = newHostsOf(principal, secret, { hosts: hostsToAllow, name: credential });
+    if (missingHosts.length === 0) return null;
+    await addSecretHosts(tx, { orgId, id: secret.id, hosts: missingHosts });
+    const text = `Let secret ${name} go to ${missingHosts.join(', ')}`;
     await appendEvent(
       tx,
       createSecretEvent('secret.changed', { principal, context: null, secret, text }),

@@ -33,27 +33,27 @@ export async function findWantedSecret(
   { signed, name, tier, template: givenKey }: WantedSecretQuery,
   deadline: Deadline,
 ): Promise<WantedSecret> {
-  const found = await registry.getTemplate(
+  const foundTemplate = await registry.getTemplate(
     { principal: signed, key: givenKey, tier: null, version: null },
     deadline,
   );
-  const { key } = found;
+  const { key } = foundTemplate;
   // A member's own template uses no secret of the org. It also must not provide text that an admin
   // would read.
-  if (tier === 'org' && found.tier === 'user') {
+  if (tier === 'org' && foundTemplate.tier === 'user') {
     throw invalidFieldError(
       'template',
       `"${key}" is one of a user, which uses no secret of the org`,
     );
   }
-  const ways = found.ways ?? [];
+  const ways = foundTemplate.ways ?? [];
   const secrets = ways.flat().filter((each) => each.kind === 'secret');
   const neededSecret = chooseSecret(secrets, { name, key });
   const { scheme, token_hosts: tokenHosts = [] } = neededSecret;
-  const addressedHosts = found.addresses?.flatMap((address, index) =>
+  const addressedHosts = foundTemplate.addresses?.flatMap((address, index) =>
     ways[index]?.some((each) => each.scheme === scheme) === true ? address.hosts : [],
   );
-  const hosts = [...new Set([...(addressedHosts ?? found.hosts), ...tokenHosts])];
+  const hosts = [...new Set([...(addressedHosts ?? foundTemplate.hosts), ...tokenHosts])];
   return { parts: neededSecret.parts ?? null, hosts: hosts.slice(0, secretHostsMax) };
 }
 

@@ -50,11 +50,11 @@ export async function requestSecret(
   const { name, tier = 'user' } = body;
   const ownerId = tier === 'user' ? userId : null;
   const ttlSeconds = parseRequestTtl(body.ttl);
-  const wanted =
+  const wantedSecret =
     body.template === undefined
       ? null
       : await findWantedSecret(owners, { signed, name, tier, template: body.template }, deadline);
-  const suggestedHosts = parseHosts(body.allowed_hosts ?? wanted?.hosts ?? []);
+  const suggestedHosts = parseHosts(body.allowed_hosts ?? wantedSecret?.hosts ?? []);
   const token = toProvideToken(randomBytes(32));
 
   requirePlainText('reason', body.reason);
@@ -88,7 +88,7 @@ export async function requestSecret(
       tier,
       ownerId,
       allowedHosts,
-      parts: wanted?.parts ?? null,
+      parts: wantedSecret?.parts ?? null,
       ttlSeconds,
       reason: body.reason ?? null,
       requestedBy: request.requester,

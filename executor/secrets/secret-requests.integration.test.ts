@@ -362,8 +362,8 @@ describe('entering the value of a requested secret', () => {
     const { token } = await createSecretRequest({ name: 'careful' });
     const bad = { value: `${canary()}\n` };
     await expect(provideValue(token, bad)).rejects.toMatchObject({ code: 'invalid_params' });
-    const pasted = { value: `${canary()} ` };
-    await expect(provideValue(token, pasted)).rejects.toMatchObject({
+    const pastedSecret = { value: `${canary()} ` };
+    await expect(provideValue(token, pastedSecret)).rejects.toMatchObject({
       details: { reason: 'looks_pasted' },
     });
     await expect(
@@ -371,7 +371,7 @@ describe('entering the value of a requested secret', () => {
     ).rejects.toMatchObject({
       code: 'invalid_params',
     });
-    await provideValue(token, { ...pasted, as_is: true });
+    await provideValue(token, { ...pastedSecret, as_is: true });
   });
 
   test('is refused after the link has expired', async () => {

@@ -123,12 +123,12 @@ describe('storing a secret', () => {
   });
 
   test('that looks pasted wrongly is stored only with as_is', async () => {
-    const pasted = { name: 'pasted_blank', value: `Bearer ${canary()}` };
-    await expect(storeSecret(pasted)).rejects.toMatchObject({
+    const pastedSecret = { name: 'pasted_blank', value: `Bearer ${canary()}` };
+    await expect(storeSecret(pastedSecret)).rejects.toMatchObject({
       code: 'invalid_params',
       details: { reason: 'looks_pasted' },
     });
-    expect(await storeSecret({ ...pasted, as_is: true })).toMatchObject({ version: 1 });
+    expect(await storeSecret({ ...pastedSecret, as_is: true })).toMatchObject({ version: 1 });
   });
 
   test('needs a principal that auth signed and that has not expired', async () => {

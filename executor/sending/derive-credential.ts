@@ -56,8 +56,8 @@ export async function deriveCredential(
   }
   const reveal = () => usable.reveal();
   const secret = { orgId, secretId, name, version, derivation, reveal };
-  const opening = derivedTokens.open(secret, { refused }, deadline);
-  const { value, serial } = await opening.catch(async (error: unknown) => {
+  const openingToken = derivedTokens.open(secret, { refused }, deadline);
+  const { value, serial } = await openingToken.catch(async (error: unknown) => {
     if (error instanceof SecretRefused) await onRefused?.({ injection, stored });
     throw error;
   });

@@ -24,9 +24,9 @@ test.for<[string, CallTarget, CompiledTemplate | undefined]>([
   ['an action', action, template],
   ['a call by method and path', verb, template],
 ])('a secret of several parts is not sent whole by %s', ([, target, of]) => {
-  const send = () => requirePlainValue(keyFile, { injection, target, template: of });
-  expect(send).toThrow(refusal);
-  expect(send).not.toThrow(/CANARY/);
+  const sendKeyFile = () => requirePlainValue(keyFile, { injection, target, template: of });
+  expect(sendKeyFile).toThrow(refusal);
+  expect(sendKeyFile).not.toThrow(/CANARY/);
 });
 
 test('a call that names a secret may send the secret whole', () => {

@@ -42,14 +42,14 @@ export function sendingTimeMs(timeoutMs: number, deadline: Deadline): number {
  */
 export async function sendRead(deps: ReadDeps, sending: Sending): Promise<Answer> {
   const endsAt = performance.now() + sending.timeoutMs;
-  const patience = { leftMs: requestedWaitMsMax };
+  const remainingWait = { leftMs: requestedWaitMsMax };
   let hop: Hop = { url: sending.prepared.request.url, isOutsideOrigin: false };
   for (let hops = 0; ; hops += 1) {
-    const answer = await sendWithRetries(deps, { ...sending, ...hop, endsAt, patience });
-    const next = hops < redirectsMax ? findNextHop(sending, hop, answer) : undefined;
-    if (next === undefined) return hops === 0 ? answer : removeEcho(answer, sending);
+    const answer = await sendWithRetries(deps, { ...sending, ...hop, endsAt, remainingWait });
+    const nextHop = hops < redirectsMax ? findNextHop(sending, hop, answer) : undefined;
+    if (nextHop === undefined) return hops === 0 ? answer : removeEcho(answer, sending);
     answer.stream?.destroy();
-    hop = next;
+    hop = nextHop;
   }
 }
 
@@ -119,7 +119,7 @@ export async function sendOnce(
 
 async function sendWithRetries(
   deps: ReadDeps,
-  sending: Sending & Hop & { endsAt: number; patience: { leftMs: number } },
+  sending: Sending & Hop & { endsAt: number; remainingWait: { leftMs: number } },
 ): Promise<Answer> {
   const { origin } = parseAddress(sending.url);
   deps.retries.count(origin);
@@ -134,7 +134,7 @@ async function sendWithRetries(
     const delayMs =
       answer === undefined
         ? retryDelayMsOf({ error, attempt, jitter: Math.random() })
-        : requestedWaitMsOf(answer, Date.now(), sending.patience.leftMs);
+        : requestedWaitMsOf(answer, Date.now(), sending.remainingWait.leftMs);
     // Another attempt would take about as long as this one. If that time is not left, returning the
     // error now is better than a timeout.
     const neededMs = (delayMs ?? 0) + Math.max(1, endedAt - startedAt);
@@ -144,7 +144,7 @@ async function sendWithRetries(
       if (answer === undefined) throw error;
       return answer;
     }
-    if (answer !== undefined) sending.patience.leftMs -= delayMs;
+    if (answer !== undefined) sending.remainingWait.leftMs -= delayMs;
     answer?.stream?.destroy();
     // When the signal ends the pause early, the next attempt fails because of the signal.
     await setTimeout(delayMs, undefined, { signal: sending.signal }).catch(() => undefined);

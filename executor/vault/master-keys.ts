@@ -93,11 +93,11 @@ export async function rotateMasterKey(db: Database, masterKeys: MasterKeys): Pro
   let rewrappedCount = 0;
   for (;;) {
     const oldDataKeys = await listDataKeysNotUnder(db, { masterKey: newest.id, limit: batchMax });
-    for (const from of oldDataKeys) {
-      const { orgId } = from;
-      const dataKey = unwrapDataKey(masterKeys, from);
+    for (const oldDataKey of oldDataKeys) {
+      const { orgId } = oldDataKey;
+      const dataKey = unwrapDataKey(masterKeys, oldDataKey);
       const rewrappedKey = wrapDataKey(masterKeys, { orgId, dataKey, masterKey: newest.id });
-      await rewrapDataKey(db, { orgId, from, to: rewrappedKey });
+      await rewrapDataKey(db, { orgId, from: oldDataKey, to: rewrappedKey });
     }
     rewrappedCount += oldDataKeys.length;
     if (oldDataKeys.length < batchMax) return rewrappedCount;

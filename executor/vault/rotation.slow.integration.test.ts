@@ -124,9 +124,9 @@ describe('a new master key', { timeout: 240_000 }, () => {
       setting = `${createMasterKey()},${setting}`;
       keys = masterKeysOf(setting);
       await killRotationMidway(setting);
-      const found = await listDataKeys();
-      expect(new Set(found.map(({ masterKey }) => masterKey)).size).toBeGreaterThan(1);
-      expect(openDataKeys(keys, found)).toEqual(dataKeys);
+      const foundKeys = await listDataKeys();
+      expect(new Set(foundKeys.map(({ masterKey }) => masterKey)).size).toBeGreaterThan(1);
+      expect(openDataKeys(keys, foundKeys)).toEqual(dataKeys);
       await expect(startWithKeys(setting.split(',')[0] ?? '')).rejects.toThrow(
         /every one still in use/,
       );
@@ -135,11 +135,11 @@ describe('a new master key', { timeout: 240_000 }, () => {
     expect(await runRotation(setting)).toBe(0);
 
     const [newest, ...before] = keys;
-    const found = await listDataKeys();
-    expect(openDataKeys([newest!], found)).toEqual(dataKeys);
+    const foundKeys = await listDataKeys();
+    expect(openDataKeys([newest!], foundKeys)).toEqual(dataKeys);
     // An executor with only the old master key does not start either.
     for (const { id: _, ...key } of before) {
-      for (const each of found.slice(0, 50)) {
+      for (const each of foundKeys.slice(0, 50)) {
         const named = [{ ...key, id: each.masterKey }] as const;
         expect(() => unwrapDataKey(named, each)).toThrow();
       }
@@ -199,8 +199,8 @@ async function listDataKeys() {
 
 /** Opens each org's data key with these master keys, and returns it in hex. */
 function openDataKeys(keys: MasterKey[], dataKeys: Awaited<ReturnType<typeof listDataKeys>>) {
-  const masters = keys as [MasterKey, ...MasterKey[]];
-  return dataKeys.map((each) => unwrapDataKey(masters, each).export().toString('hex'));
+  const masterKeys = keys as [MasterKey, ...MasterKey[]];
+  return dataKeys.map((each) => unwrapDataKey(masterKeys, each).export().toString('hex'));
 }
 
 async function insertDataKeys(master: MasterKey): Promise<string[]> {

@@ -24,9 +24,11 @@ export interface RememberOptions {
  * Parses a decision, which a body can express in two ways (docs/reference/approvals.md#decisions).
  */
 export function parseDecision(body: ResolveApprovalBody): Decision {
-  const fault = findFieldFault(body, { isOverMcp: false });
-  if (fault)
-    throw new AppError('invalid_params', fault.message, { details: { issues: fault.issues } });
+  const fieldFault = findFieldFault(body, { isOverMcp: false });
+  if (fieldFault)
+    throw new AppError('invalid_params', fieldFault.message, {
+      details: { issues: fieldFault.issues },
+    });
   const { move, remembersFor } = decisionWords[body.resolution];
   return {
     move,

@@ -4,7 +4,7 @@ import { callResult } from '#contracts/call';
 import type { CallResult } from '#contracts/call';
 import { capResult, resultBytesMax } from './result.ts';
 
-const small: CallResult = {
+const smallResult: CallResult = {
   status_code: 200,
   headers: { 'Content-Type': 'application/json' },
   body: { ok: true },
@@ -14,11 +14,11 @@ const largeBody = 'x'.repeat(resultBytesMax + 1);
 
 describe('the stored result of a replay', () => {
   test('is the unchanged result if it fits into the limit', () => {
-    expect(capResult(small)).toBe(small);
+    expect(capResult(smallResult)).toBe(smallResult);
   });
 
   test('has no body if the body is too large, and is marked so', () => {
-    const cappedResult = capResult({ ...small, body: largeBody });
+    const cappedResult = capResult({ ...smallResult, body: largeBody });
 
     expect(cappedResult.body).toBeNull();
     expect(cappedResult.body_omitted).toEqual({
@@ -30,19 +30,23 @@ describe('the stored result of a replay', () => {
   });
 
   test('has the output of the filter if that fits without the body', () => {
-    expect(capResult({ ...small, body: largeBody, filtered_body: [1] }).filtered_body).toEqual([1]);
-    expect(capResult({ ...small, filtered_body: largeBody })).not.toHaveProperty('filtered_body');
+    expect(
+      capResult({ ...smallResult, body: largeBody, filtered_body: [1] }).filtered_body,
+    ).toEqual([1]);
+    expect(capResult({ ...smallResult, filtered_body: largeBody })).not.toHaveProperty(
+      'filtered_body',
+    );
   });
 
   test('is within the limit, whichever part of the result is large', () => {
-    const everything: CallResult = {
-      ...small,
+    const fullResult: CallResult = {
+      ...smallResult,
       headers: { 'content-type': largeBody, 'x-long': largeBody },
       body: largeBody,
       filtered_body: largeBody,
       next: { page: largeBody },
     };
 
-    expect(JSON.stringify(capResult(everything)).length).toBeLessThan(resultBytesMax);
+    expect(JSON.stringify(capResult(fullResult)).length).toBeLessThan(resultBytesMax);
   });
 });

@@ -3,7 +3,7 @@ import type { AccountLookUp, AccountValue } from '#contracts/account-value';
 import { isServerValue } from '#contracts/server-variables';
 import { hiddenCharacters } from '#hidden-characters';
 
-const hidden = new RegExp(String.raw`[\p{Cc}${hiddenCharacters}]`, 'gu');
+const hiddenPattern = new RegExp(String.raw`[\p{Cc}${hiddenCharacters}]`, 'gu');
 const labelLengthMax = 200;
 
 /**
@@ -19,8 +19,8 @@ export function readAccountValues(
   const values = items.flatMap((item): AccountValue[] => {
     const value = textAt(item, lookUp.value);
     if (value === undefined || !isServerValue(value, 'path')) return [];
-    const given = lookUp.label === undefined ? undefined : textAt(item, lookUp.label);
-    const label = toLabel(given ?? '') || value;
+    const givenLabel = lookUp.label === undefined ? undefined : textAt(item, lookUp.label);
+    const label = toLabel(givenLabel ?? '') || value;
     return [accountValue.parse({ value, label })];
   });
   return [...new Map(values.map((each) => [each.value, each])).values()];
@@ -31,7 +31,7 @@ function toLabel(text: string): string {
   const line = text
     .toWellFormed()
     .replaceAll(/\p{Zs}+/gu, ' ')
-    .replaceAll(hidden, '');
+    .replaceAll(hiddenPattern, '');
   // The cut may split a character that has two code units.
   return line.trim().slice(0, labelLengthMax).toWellFormed();
 }

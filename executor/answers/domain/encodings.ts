@@ -77,10 +77,10 @@ export function base64Encodings(bytes: Buffer): string[] {
  * of three bytes. The characters at its edges also depend on the neighbouring bytes.
  */
 function base64CoresAt(bytes: Buffer, offset: number): string[] {
-  const padded = Buffer.concat([Buffer.alloc(offset), bytes]);
-  const text = padded.toString('base64').replace(/=+$/, '');
+  const paddedBytes = Buffer.concat([Buffer.alloc(offset), bytes]);
+  const text = paddedBytes.toString('base64').replace(/=+$/, '');
   const coreStart = Math.ceil((offset * 8) / 6);
-  const coreEnd = Math.floor((padded.length * 8) / 6);
+  const coreEnd = Math.floor((paddedBytes.length * 8) / 6);
   const core = text.slice(coreStart, coreEnd);
   return core.length >= base64LengthMin ? [core] : [];
 }

@@ -127,12 +127,12 @@ describe('the scrubber', () => {
   test.for(['\n', '\r\n', '\\r\\n', '\n  '])(
     'removes base64 that is folded into lines by %j',
     (lineBreak) => {
-      const long = `CANARY-${'0123456789abcdef'.repeat(10)}`;
+      const longValue = `CANARY-${'0123456789abcdef'.repeat(10)}`;
       for (const before of ['', 'x', 'xy', 'Authorization: Bearer ']) {
-        const foldedBase64 = Buffer.from(`${before}${long}`)
+        const foldedBase64 = Buffer.from(`${before}${longValue}`)
           .toString('base64')
           .replace(/.{76}/g, (line) => line + lineBreak);
-        const clean = createScrubber([long]).text(`<${foldedBase64}>`);
+        const clean = createScrubber([longValue]).text(`<${foldedBase64}>`);
 
         expect(clean).toContain('[REDACTED]');
         expect(clean.length).toBeLessThan(60);

@@ -152,7 +152,7 @@ function announcedSizeOf(headers: ReceivedAnswer['headers']): number | null {
 const textMediaType =
   /^(text\/|application\/(json|xml|javascript|ecmascript|x-www-form-urlencoded|yaml|x-yaml|x-ndjson|graphql|sql|toml|problem)|[a-z]+\/[a-z0-9.+-]+\+(json|xml|yaml))/i;
 
-/** Whether a media type means text. A missing media type is taken as text. */
+/** Whether a media type is that of a text. A missing media type counts as text. */
 export function isTextual(contentType: string): boolean {
   return contentType === '' || textMediaType.test(contentType);
 }

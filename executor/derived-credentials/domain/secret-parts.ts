@@ -63,10 +63,10 @@ export function fillInParts(
   encode: (value: string, part: string) => string = (value) => value,
 ): string | undefined {
   let isComplete = true;
-  const filled = text.replaceAll(/\{([a-z][a-z0-9_]*)\}/g, (_whole, part: string) => {
+  const filledText = text.replaceAll(/\{([a-z][a-z0-9_]*)\}/g, (_whole, part: string) => {
     const value = parts.get(part);
     if (value === undefined) isComplete = false;
     return value === undefined ? '' : encode(value, part);
   });
-  return isComplete ? filled : undefined;
+  return isComplete ? filledText : undefined;
 }

@@ -157,23 +157,23 @@ function fillParameters(
  * the rest of the path.
  */
 function fillTokenUrl(url: string, { parts, name }: AssertionSource): string {
-  const filled = fillInParts(url, parts, (value, part) => {
+  const filledText = fillInParts(url, parts, (value, part) => {
     if (/^[\w~-][\w.~-]{0,127}$/.test(value)) return value;
     throw unfitSecretError(name, `has a ${part} that does not look like one`, { parts: [part] });
   });
-  return filled ?? requirePart(url, { parts, name });
+  return filledText ?? requirePart(url, { parts, name });
 }
 
 function requirePart(
   text: string,
   { parts, name }: Pick<AssertionSource, 'parts' | 'name'>,
 ): string {
-  const filled = fillInParts(text, parts);
-  if (filled !== undefined) return filled;
-  const absent = [...text.matchAll(/\{([a-z][a-z0-9_]*)\}/g)]
+  const filledText = fillInParts(text, parts);
+  if (filledText !== undefined) return filledText;
+  const absentPart = [...text.matchAll(/\{([a-z][a-z0-9_]*)\}/g)]
     .map(([, part = '']) => part)
     .filter((part) => !parts.has(part));
-  throw unfitSecretError(name, `lacks ${absent.join(', ')}`, { parts: absent });
+  throw unfitSecretError(name, `lacks ${absentPart.join(', ')}`, { parts: absentPart });
 }
 
 const isAssertion = (text: string): boolean => /^eyJ[\w-]*\.[\w-]+\.[\w-]+$/.test(text);

@@ -8,7 +8,7 @@ import type { MailValues } from './mail-fields.ts';
 import { hasPython, parseByPython } from './parsed-mail.testing.ts';
 
 const boundary = 'gateway-0123456789';
-const full = {
+const fullMail = {
   from: 'Support <support@acme.example>',
   to: ['Ann Berg <ann@acme.example>', 'bob@acme.example'],
   cc: ['Zoë Müller <zoe@acme.example>'],
@@ -26,8 +26,8 @@ const full = {
 
 describe('a composed message', () => {
   test('has the same bytes each time, with neither a date nor an id', () => {
-    const message = composeMail(full, boundary);
-    expect(composeMail(structuredClone(full), boundary)).toBe(message);
+    const message = composeMail(fullMail, boundary);
+    expect(composeMail(structuredClone(fullMail), boundary)).toBe(message);
     expect(message).not.toMatch(/^(?:date|message-id):/im);
     // An approved call is replayed only if its bytes are the approved ones. So if these bytes
     // change in a release, approvals that are open during the upgrade become stale.
@@ -38,7 +38,7 @@ describe('a composed message', () => {
 
   test('has only ASCII characters, and lines of at most 76 characters where other characters are encoded', () => {
     const message = composeMail(
-      { ...full, subject: 'ü'.repeat(500), to: [`${'ü'.repeat(200)} <ann@acme.example>`] },
+      { ...fullMail, subject: 'ü'.repeat(500), to: [`${'ü'.repeat(200)} <ann@acme.example>`] },
       boundary,
     );
     expect(message).toMatch(/^[\x20-\x7e\r\n]*$/);
@@ -102,7 +102,7 @@ function attachment(parts: Record<string, string>): MailValues {
  * Texts that a mail parser could mistake for structure, such as headers, boundaries or encoded
  * words.
  */
-const special = fc.constantFrom(
+const specialText = fc.constantFrom(
   '\r\n',
   '\n',
   '"',
@@ -134,14 +134,14 @@ const special = fc.constantFrom(
   '\u202e',
 );
 const anyText = fc
-  .array(fc.oneof(special, fc.string({ unit: 'grapheme', maxLength: 20 })), { maxLength: 12 })
+  .array(fc.oneof(specialText, fc.string({ unit: 'grapheme', maxLength: 20 })), { maxLength: 12 })
   .map((parts) => parts.join(''));
 /** Generates mostly texts that the composer accepts, and some that it refuses. */
 function mostlyWithout(refused: RegExp) {
   const accepted = anyText.map((text) => text.replaceAll(refused, ''));
   return fc.oneof({ weight: 20, arbitrary: accepted }, { weight: 1, arbitrary: anyText });
 }
-const line = mostlyWithout(/\p{Cc}/gu);
+const anyLine = mostlyWithout(/\p{Cc}/gu);
 const address = fc.tuple(
   mostlyWithout(/["\\@,;:<>()[\]\p{Cc}]|=\?/gu),
   fc.constantFrom('ann@acme.example', "o'neil+x@Sub.Acme.example", 'a.b_c@acme.example'),
@@ -154,7 +154,7 @@ const mail = fc.record(
     to: addresses,
     cc: addresses,
     bcc: addresses,
-    subject: line,
+    subject: anyLine,
     text: anyText,
     html: anyText,
     attachments: fc.array(
@@ -184,11 +184,15 @@ test.runIf(hasPython)(
     const parsed = parseByPython(composed.map(({ message }) => message));
     parsed.forEach((found, index) => {
       const { values = {} } = composed[index] ?? {};
-      const given = [values.to, values.cc, values.bcc].flatMap((each) => each ?? []);
-      const wanted = given.map((each) => /<([^<>]*)>$/.exec(each)?.[1] ?? each);
-      expect(found.recipients).toEqual(wanted.map((each, at) => [nameIn(given[at] ?? ''), each]));
+      const givenRecipients = [values.to, values.cc, values.bcc].flatMap((each) => each ?? []);
+      const expectedAddresses = givenRecipients.map(
+        (each) => /<([^<>]*)>$/.exec(each)?.[1] ?? each,
+      );
+      expect(found.recipients).toEqual(
+        expectedAddresses.map((each, at) => [nameIn(givenRecipients[at] ?? ''), each]),
+      );
       const byHeader = ['to', 'cc', 'bcc'].flatMap((name) => found.addresses[name] ?? []);
-      expect(byHeader).toEqual(wanted);
+      expect(byHeader).toEqual(expectedAddresses);
       expect(found.subject).toBe(values.subject ?? null);
       expect(found.defects).toBe(0);
       const types = ['to', 'cc', 'bcc', 'subject', 'mime-version', 'content-type'];
@@ -204,13 +208,13 @@ test.runIf(hasPython)(
         base64: base64Of(text.replaceAll(/\r\n|\r|\n/g, '\r\n')),
       }));
       // Python removes blanks around the name of a file.
-      const trim = (filename: string | null) => filename?.trim() ?? null;
+      const trimName = (filename: string | null) => filename?.trim() ?? null;
       const files = values.attachments ?? [];
       expect(
-        found.parts.map(({ filename, base64 }) => ({ filename: trim(filename), base64 })),
+        found.parts.map(({ filename, base64 }) => ({ filename: trimName(filename), base64 })),
       ).toEqual([
         ...texts,
-        ...files.map(({ filename, base64 }) => ({ filename: trim(filename), base64 })),
+        ...files.map(({ filename, base64 }) => ({ filename: trimName(filename), base64 })),
       ]);
     });
   },

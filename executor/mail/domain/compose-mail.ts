@@ -27,10 +27,10 @@ export function composeBody(
   const entries = Object.entries(body);
   const fields = Object.fromEntries(entries.filter(([name]) => isMailField(name)));
   const message = Buffer.from(composeMail(fields, boundary)).toString(encoding);
-  const beside = entries.filter(([name]) => !isMailField(name));
+  const otherEntries = entries.filter(([name]) => !isMailField(name));
   const [last = '', ...outer] = into.toReversed();
   return outer.reduce<JsonValue>((inner, name) => ({ [name]: inner }), {
-    ...Object.fromEntries(beside),
+    ...Object.fromEntries(otherEntries),
     [last]: message,
   });
 }

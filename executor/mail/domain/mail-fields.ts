@@ -66,8 +66,8 @@ export function readMail(values: MailValues): Mail {
 }
 
 function addressesOf(values: MailValues, name: MailField): MailAddress[] {
-  const given = values[name];
-  const list = typeof given === 'string' ? [given] : given;
+  const givenValue = values[name];
+  const list = typeof givenValue === 'string' ? [givenValue] : givenValue;
   return listOf(list, name, mailLimits.recipients).map((value) => {
     const isShort = typeof value === 'string' && value.length <= addressCharactersMax;
     const address = isShort && value.isWellFormed() ? readMailAddress(value) : undefined;

@@ -25,13 +25,13 @@ describe('a disclosed field', () => {
   );
 
   test('is cut between grapheme clusters, never inside one', () => {
-    const family = '👩‍👩‍👧‍👦';
+    const familyEmoji = '👩‍👩‍👧‍👦';
 
     expect(
-      toDisclosedField(entry, { ok: true, outputs: [JSON.stringify(family.repeat(6))] }),
+      toDisclosedField(entry, { ok: true, outputs: [JSON.stringify(familyEmoji.repeat(6))] }),
     ).toEqual({
       label: 'Title',
-      value: family.repeat(5),
+      value: familyEmoji.repeat(5),
       truncated: true,
     });
     expect(shortenText('é'.normalize('NFD').repeat(3), 2)).toBe('é'.normalize('NFD').repeat(2));

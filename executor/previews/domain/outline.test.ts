@@ -65,14 +65,14 @@ describe('a request that is too large to be shown', () => {
   });
 
   test('shortens long names so that two shortened names are never equal', () => {
-    const long = 'n'.repeat(3_000);
-    const body = { [`${long}1`]: 1, [`${long}2`]: 2 };
+    const longText = 'n'.repeat(3_000);
+    const body = { [`${longText}1`]: 1, [`${longText}2`]: 2 };
 
     const shownOutline = fitOutline(requestWith({ body }), bytesMax);
 
     expect(Object.values(shownOutline.body as object)).toEqual([1, 2]);
     expect(Object.keys(shownOutline.body as object)[0]).toBe(
-      `${'n'.repeat(60)}… (sha256 ${sha256(`${long}1`)})`,
+      `${'n'.repeat(60)}… (sha256 ${sha256(`${longText}1`)})`,
     );
     expect(shownOutline.shortened).toMatchObject([{ at: '/body', entries: 2, shown: 2 }]);
   });
@@ -85,11 +85,11 @@ describe('a request that is too large to be shown', () => {
   });
 
   test('shortens a URL, a header or parameters that are themselves too long', () => {
-    const long = 'h'.repeat(50_000);
-    const url = `https://api.example.com/search?q=${long}`;
+    const longText = 'h'.repeat(50_000);
+    const url = `https://api.example.com/search?q=${longText}`;
 
     const shownOutline = fitOutline(
-      requestWith({ url, headers: { 'x-long': long }, params: { q: long } }),
+      requestWith({ url, headers: { 'x-long': longText }, params: { q: longText } }),
       4_000,
     );
 

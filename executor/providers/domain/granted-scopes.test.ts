@@ -3,33 +3,49 @@ import { describe, expect, test } from 'vitest';
 import { builtInProviders } from '#providers';
 import { readGrantedScopes } from './granted-scopes.ts';
 
-const base = 'https://id.example/auth/';
+const scopePrefix = 'https://id.example/auth/';
 const read = (asked: readonly string[], reported: readonly string[] | null) =>
   readGrantedScopes({}, { asked, reported });
 
 describe('all requested scopes count as granted if the answer lists them', () => {
-  const both = ['things.read', 'things.write'];
+  const bothScopes = ['things.read', 'things.write'];
   test.for<[string, string[], string[] | null]>([
-    ['in the same words', both, both],
-    ['in another order, and twice', both, ['things.write', 'things.read', 'things.write']],
-    ['or lists no scopes', both, null],
-    ['with an address in front', both, [`${base}things.read`, `${base}things.write`]],
-    ['in capitals', both, ['Things.Read', 'THINGS.WRITE']],
-    ['with other separators', both, ['things:read', 'things_write']],
-    ['as URNs', both, ['urn:example:things.read', 'urn:example:things.write']],
-    ['in two of these ways', both, ['things.read', `${base}THINGS:WRITE`]],
-    ['with further scopes', both, ['openid', `${base}things.read`, 'x', ...both]],
-    ['in other words', both, ['Reader', 'Editor']],
-    ['in other words, beside scopes of OpenID Connect', both, ['openid', 'email', 'r', 'w']],
+    ['in the same words', bothScopes, bothScopes],
+    ['in another order, and twice', bothScopes, ['things.write', 'things.read', 'things.write']],
+    ['or lists no scopes', bothScopes, null],
+    [
+      'with an address in front',
+      bothScopes,
+      [`${scopePrefix}things.read`, `${scopePrefix}things.write`],
+    ],
+    ['in capitals', bothScopes, ['Things.Read', 'THINGS.WRITE']],
+    ['with other separators', bothScopes, ['things:read', 'things_write']],
+    ['as URNs', bothScopes, ['urn:example:things.read', 'urn:example:things.write']],
+    ['in two of these ways', bothScopes, ['things.read', `${scopePrefix}THINGS:WRITE`]],
+    [
+      'with further scopes',
+      bothScopes,
+      ['openid', `${scopePrefix}things.read`, 'x', ...bothScopes],
+    ],
+    ['in other words', bothScopes, ['Reader', 'Editor']],
+    ['in other words, beside scopes of OpenID Connect', bothScopes, ['openid', 'email', 'r', 'w']],
     [
       'one in another spelling, and one in another word',
-      both,
-      [`${base}things.read`, `${base}things`],
+      bothScopes,
+      [`${scopePrefix}things.read`, `${scopePrefix}things`],
     ],
-    ['without the address', [`${base}things.read`], ['things.read']],
-    ['without the address, which ends with a slash', [`${base}things.read/`], ['things.read']],
-    ['except openid', ['openid', ...both], both],
-    ['except offline_access', [...both, 'offline_access'], [`${base}things.read`, 'things.write']],
+    ['without the address', [`${scopePrefix}things.read`], ['things.read']],
+    [
+      'without the address, which ends with a slash',
+      [`${scopePrefix}things.read/`],
+      ['things.read'],
+    ],
+    ['except openid', ['openid', ...bothScopes], bothScopes],
+    [
+      'except offline_access',
+      [...bothScopes, 'offline_access'],
+      [`${scopePrefix}things.read`, 'things.write'],
+    ],
   ])('%s', ([, asked, reported]) => {
     expect(read(asked, reported).scopes).toEqual(expect.arrayContaining(asked));
   });
@@ -38,9 +54,14 @@ describe('all requested scopes count as granted if the answer lists them', () =>
 describe('not all requested scopes count as granted if the answer lists', () => {
   test.for<[string, string[], string[], string[]]>([
     ['one of two in the same words', ['read', 'write'], ['read'], ['read']],
-    ['one of two with an address', ['read', 'write'], [`${base}read`], ['read']],
+    ['one of two with an address', ['read', 'write'], [`${scopePrefix}read`], ['read']],
     ['one of two in other words', ['read', 'write'], ['Reader'], []],
-    ['one of two beside openid', ['read', 'write'], ['openid', `${base}read`], ['openid', 'read']],
+    [
+      'one of two beside openid',
+      ['read', 'write'],
+      ['openid', `${scopePrefix}read`],
+      ['openid', 'read'],
+    ],
     [
       'one of two in another word, beside scopes of OpenID Connect',
       ['read', 'write'],
@@ -57,8 +78,8 @@ describe('not all requested scopes count as granted if the answer lists', () => 
     [
       'one of two, in two spellings',
       ['read', 'write'],
-      ['read', `${base}read`],
-      ['read', `${base}read`],
+      ['read', `${scopePrefix}read`],
+      ['read', `${scopePrefix}read`],
     ],
     [
       'a longer name that contains the requested one',
@@ -72,16 +93,18 @@ describe('not all requested scopes count as granted if the answer lists', () => 
 
   test('another scope of the provider’s definition instead', () => {
     const google = builtInProviders().get('google');
-    const send = 'https://www.googleapis.com/auth/gmail.send';
+    const sendScope = 'https://www.googleapis.com/auth/gmail.send';
     const asked = ['https://www.googleapis.com/auth/gmail.modify'];
-    expect(readGrantedScopes(google ?? {}, { asked, reported: [send] }).scopes).toEqual([send]);
+    expect(readGrantedScopes(google ?? {}, { asked, reported: [sendScope] }).scopes).toEqual([
+      sendScope,
+    ]);
   });
 });
 
 test('the provider’s own spelling of scopes is kept where it differs, and is not requested', () => {
-  expect(read(['read'], ['openid', `${base}read`])).toEqual({
+  expect(read(['read'], ['openid', `${scopePrefix}read`])).toEqual({
     scopes: ['openid', 'read'],
-    reported: ['openid', `${base}read`],
+    reported: ['openid', `${scopePrefix}read`],
   });
   expect(read(['read', 'write'], ['Reader', 'Editor', 'openid'])).toEqual({
     scopes: ['openid', 'read', 'write'],
@@ -92,18 +115,18 @@ test('the provider’s own spelling of scopes is kept where it differs, and is n
 
 test('a broader scope that the provider’s definition lists covers the requested one', () => {
   const google = builtInProviders().get('google');
-  const broad = 'https://mail.google.com/';
+  const broadScope = 'https://mail.google.com/';
   const asked = ['https://www.googleapis.com/auth/gmail.readonly'];
-  expect(readGrantedScopes(google ?? {}, { asked, reported: [broad] })).toEqual({
-    scopes: [broad],
+  expect(readGrantedScopes(google ?? {}, { asked, reported: [broadScope] })).toEqual({
+    scopes: [broadScope],
     reported: null,
   });
 });
 
 test('all requested scopes are granted when the definition says that scopes are opaque', () => {
-  const opaque = { scopes: 'opaque' as const };
+  const opaqueProvider = { scopes: 'opaque' as const };
   const answer = { asked: ['read', 'write'], reported: ['Reader'] };
-  expect(readGrantedScopes(opaque, answer)).toEqual({
+  expect(readGrantedScopes(opaqueProvider, answer)).toEqual({
     scopes: ['read', 'write'],
     reported: ['Reader'],
   });

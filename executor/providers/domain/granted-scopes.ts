@@ -45,20 +45,22 @@ export function readGrantedScopes(
   const covered = coveredScopes(provider, [...askedOf.values(), ...words]);
   // Token responses often leave out the scopes that only produce a refresh token.
   const unlisted = [...protocolScopes, ...(provider.scopes_always ?? [])];
-  const left = asked.filter((scope) => !covered.includes(scope) && !unlisted.includes(scope));
-  const others = words.filter((word) => !askedOf.has(word) && !isAdded(word));
+  const missingScopes = asked.filter(
+    (scope) => !covered.includes(scope) && !unlisted.includes(scope),
+  );
+  const otherWords = words.filter((word) => !askedOf.has(word) && !isAdded(word));
   const isRepeated =
     provider.scopes !== undefined ||
     asked.some((scope) => words.includes(scope) && !isAdded(scope));
-  const isForeign = left.length > 0 && !isRepeated;
-  const isReworded = isForeign && others.length >= left.length;
+  const isForeign = missingScopes.length > 0 && !isRepeated;
+  const isReworded = isForeign && otherWords.length >= missingScopes.length;
   const scopes = new Set([
     ...words
       // A spelling that only the provider uses is not requested again: the provider may understand
       // it in no request.
-      .filter((word) => !isForeign || !others.includes(word))
+      .filter((word) => !isForeign || !otherWords.includes(word))
       .map((word) => askedOf.get(word) ?? word),
-    ...(isReworded ? left : []),
+    ...(isReworded ? missingScopes : []),
     ...asked.filter((scope) => protocolScopes.includes(scope)),
   ]);
   const isRenamed = isForeign || [...askedOf].some(([word, scope]) => word !== scope);
@@ -70,8 +72,8 @@ export function readGrantedScopes(
  * spelling.
  */
 function matchSpellings(asked: readonly string[], words: readonly string[]): Map<string, string> {
-  const same = asked.filter((scope) => words.includes(scope));
-  const askedOf = new Map(same.map((scope) => [scope, scope]));
+  const sameScopes = asked.filter((scope) => words.includes(scope));
+  const askedOf = new Map(sameScopes.map((scope) => [scope, scope]));
   const unmatched = new Set(asked.filter((scope) => !askedOf.has(scope)));
   const byName = new Map([...unmatched].map((scope) => [toComparable(scope), scope]));
   const byEnding = new Map(

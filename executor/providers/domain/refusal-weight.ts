@@ -90,18 +90,18 @@ export function weighRefusal(
 ): RefusalWeight {
   if (isPassingStatus(status)) return 'none';
   const weights = new Map([...codeWeights, ...deadErrors.map(weightedAs('final'))]);
-  const weigh = (text: string) =>
+  const weighText = (text: string) =>
     deadErrors.includes(text) ? 'final' : firstWeight(weights, text.slice(0, charactersMax));
   for (const error of errors) {
-    const weight = typeof error === 'string' ? weigh(error) : undefined;
+    const weight = typeof error === 'string' ? weighText(error) : undefined;
     if (weight !== undefined) return weight;
   }
   const texts = listTexts(body);
-  const found = texts.map(weigh).filter((each) => each !== undefined);
-  const isPassing = found.includes('none') || texts.some((text) => passingWords.test(text));
+  const foundWeights = texts.map(weighText).filter((each) => each !== undefined);
+  const isPassing = foundWeights.includes('none') || texts.some((text) => passingWords.test(text));
   if (isPassing) return 'none';
   const isRefusal = status >= 400 || errors.some(Boolean);
-  return found[0] ?? (isRefusal ? 'definite' : 'none');
+  return foundWeights[0] ?? (isRefusal ? 'definite' : 'none');
 }
 
 /** The weight of the first code in a text. A code is a whole word, such as in `invalid_grant: gone`. */
@@ -129,19 +129,19 @@ function weightedAs(weight: RefusalWeight) {
 function listTexts(body: unknown): string[] {
   const texts: string[] = [];
   let level: unknown[] = [body];
-  let left = valuesMax;
+  let valuesLeft = valuesMax;
   for (let depth = 0; depth <= depthMax && level.length > 0; depth += 1) {
-    const next: unknown[] = [];
-    for (const value of level.slice(0, left)) {
-      left -= 1;
+    const nextLevel: unknown[] = [];
+    for (const value of level.slice(0, valuesLeft)) {
+      valuesLeft -= 1;
       if (typeof value === 'string') texts.push(value.slice(0, charactersMax));
       else if (typeof value === 'object' && value !== null) {
         const names = Array.isArray(value) ? [] : Object.keys(value).slice(0, valuesMax);
         texts.push(...names.map((name) => name.slice(0, charactersMax)));
-        next.push(...Object.values(value).slice(0, valuesMax));
+        nextLevel.push(...Object.values(value).slice(0, valuesMax));
       }
     }
-    level = next;
+    level = nextLevel;
   }
   return texts.filter((text) => !/^\s*(<|https?:)/i.test(text));
 }

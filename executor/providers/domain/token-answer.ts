@@ -43,16 +43,17 @@ export function readTokenAnswer(
     return { kind: 'unusable', problem: `answered with status ${status}`, weight: 'none' };
   }
   const body = parseBody(text);
-  const places = [readMemberAt(body, answerPlaces.error), readMemberAt(body, 'error')];
-  const weigh = () => weighRefusal(row, { status, body: body ?? text, errors: places });
-  const unusable = (problem: string) => ({ kind: 'unusable', problem, weight: weigh() }) as const;
+  const errorValues = [readMemberAt(body, answerPlaces.error), readMemberAt(body, 'error')];
+  const weighAnswer = () => weighRefusal(row, { status, body: body ?? text, errors: errorValues });
+  const unusable = (problem: string) =>
+    ({ kind: 'unusable', problem, weight: weighAnswer() }) as const;
   if (body === undefined) return unusable('answered with neither JSON nor a form');
-  const [refusal] = places;
+  const [refusal] = errorValues;
   if (status >= 400 || isText(refusal, errorShape)) {
-    const error = places.find((each) => isText(each, errorShape));
+    const error = errorValues.find((each) => isText(each, errorShape));
     return error === undefined
       ? unusable(`answered with status ${status} and no reason`)
-      : { kind: 'refused', error: shownErrorOf(error, status), weight: weigh() };
+      : { kind: 'refused', error: shownErrorOf(error, status), weight: weighAnswer() };
   }
   const tokenObject =
     answerPlaces.at === undefined ? body : (readMemberAt(body, answerPlaces.at) ?? body);

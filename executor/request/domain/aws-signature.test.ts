@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { authorizationOf, signAws } from './aws-signature.ts';
 import type { AwsKey } from './aws-signature.ts';
 
-const empty = createHash('sha256').update('').digest('hex');
+const emptyHash = createHash('sha256').update('').digest('hex');
 
 type Vector = readonly [
   name: string,
@@ -155,7 +155,7 @@ describe('a signed request', () => {
     ]);
     expect(headers.slice(0, -1)).toEqual([
       ['user-agent', 'agent-action-gateway'],
-      ['x-amz-content-sha256', empty],
+      ['x-amz-content-sha256', emptyHash],
       ['x-amz-date', '20130524T000000Z'],
       ['x-amz-security-token', 'CANARY-session'],
     ]);
@@ -169,7 +169,7 @@ describe('a signed request', () => {
 
   test('has another signature when any signed part is different', () => {
     const { signature } = sign(s3Url('/a'));
-    const others = [
+    const otherSignatures = [
       sign(s3Url('/b')),
       sign(s3Url('/a?x')),
       sign('https://other.s3.amazonaws.com/a'),
@@ -178,6 +178,6 @@ describe('a signed request', () => {
       sign(s3Url('/a'), { secretAccessKey: 'CANARY-other' }),
       sign(s3Url('/a'), {}, [['range', 'bytes=0-9']]),
     ].map((each) => each.signature);
-    expect(new Set([signature, ...others]).size).toBe(others.length + 1);
+    expect(new Set([signature, ...otherSignatures]).size).toBe(otherSignatures.length + 1);
   });
 });

@@ -299,7 +299,7 @@ describe('an action’s body', () => {
 });
 
 describe('an action that sends a composed mail', () => {
-  const send = actionOf({
+  const sendMail = actionOf({
     method: 'POST',
     path: '/send',
     params: ['to', 'bcc', 'subject', 'text', 'threadId'].map((name) => ({ name, in: 'body' })),
@@ -315,7 +315,7 @@ describe('an action that sends a composed mail', () => {
   };
 
   test('sends the composed message, and shows the fields from which it was composed', () => {
-    const { body, projection } = build(params, send);
+    const { body, projection } = build(params, sendMail);
     const { message } = JSON.parse(Buffer.from(body ?? []).toString());
     expect(message).toEqual({ threadId: '18c2', raw: expect.any(String) });
     const mail = Buffer.from(message.raw, 'base64url').toString();
@@ -324,9 +324,9 @@ describe('an action that sends a composed mail', () => {
   });
 
   test('has the same digest each time it is built, and another digest for other recipients', () => {
-    const digest = requestDigestOf(build(params, send));
-    expect(requestDigestOf(build(structuredClone(params), send))).toBe(digest);
+    const digest = requestDigestOf(build(params, sendMail));
+    expect(requestDigestOf(build(structuredClone(params), sendMail))).toBe(digest);
     const { bcc: _bcc, ...others } = params;
-    expect(requestDigestOf(build(others, send))).not.toBe(digest);
+    expect(requestDigestOf(build(others, sendMail))).not.toBe(digest);
   });
 });

@@ -26,14 +26,14 @@ const credential = (
 
 test('the connection that lacks scopes of the action is found, even after its token was replaced', () => {
   const credentials = [credential('one'), credential('one')];
-  const sent = { credentials, action };
-  expect(lackingConnection({ missing_scopes: ['write'] }, sent)).toBe('one');
+  const sentCall = { credentials, action };
+  expect(lackingConnection({ missing_scopes: ['write'] }, sentCall)).toBe('one');
 });
 
 test('an action that an earlier release compiled has only the scopes of its first alternative', () => {
-  const sent = { credentials: [credential('one')], action: { minimumScopes: ['read'] } };
-  expect(lackingConnection({ missing_scopes: ['read'] }, sent)).toBe('one');
-  expect(lackingConnection({ missing_scopes: ['write'] }, sent)).toBeUndefined();
+  const sentCall = { credentials: [credential('one')], action: { minimumScopes: ['read'] } };
+  expect(lackingConnection({ missing_scopes: ['read'] }, sentCall)).toBe('one');
+  expect(lackingConnection({ missing_scopes: ['write'] }, sentCall)).toBeUndefined();
 });
 
 test.for<
@@ -58,6 +58,6 @@ test.for<
     ['write'],
     { credentials: [credential('one', 'connection', 'org/notes')], action },
   ],
-])('no connection is found when %s', ([, missing_scopes, sent]) => {
-  expect(lackingConnection({ missing_scopes }, sent)).toBeUndefined();
+])('no connection is found when %s', ([, missing_scopes, sentCall]) => {
+  expect(lackingConnection({ missing_scopes }, sentCall)).toBeUndefined();
 });

@@ -71,10 +71,10 @@ describe('a redirect', () => {
         pinnedTo,
       });
 
-    const here = ['https://api.example.com/v1/users'];
-    const elsewhere = ['https://api.example.com/v1/users/7', 'https://api.example.com/v2'];
-    expect(to(here)).toBe('https://api.example.com/v1/users/8');
-    expect(to(here, elsewhere)).toBeUndefined();
+    const allowedUrls = ['https://api.example.com/v1/users'];
+    const otherUrls = ['https://api.example.com/v1/users/7', 'https://api.example.com/v2'];
+    expect(to(allowedUrls)).toBe('https://api.example.com/v1/users/8');
+    expect(to(allowedUrls, otherUrls)).toBeUndefined();
   });
 
   test('is followed only for a redirect status with a Location header', () => {
