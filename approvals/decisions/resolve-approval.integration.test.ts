@@ -149,7 +149,7 @@ describe('the right to decide an approval', () => {
     }
   });
 
-  test('an auditor may not decide, not even for its own agent', async () => {
+  test('is not granted to an auditor, not even for its own agent', async () => {
     const { auditor, auditorsBot, suspend, resolve } = world;
     const id = await suspend(auditorsBot);
 
@@ -158,7 +158,7 @@ describe('the right to decide an approval', () => {
     });
   });
 
-  test('an archived admin may not decide', async () => {
+  test('is not granted to an archived admin', async () => {
     const { admin, helper, suspend, resolve } = world;
     const id = await suspend(helper);
     admin.active = false;
@@ -220,7 +220,7 @@ describe('a decision', () => {
     }
   });
 
-  test('to allow a call returns the pending execution and is recorded for the user', async () => {
+  test('returns the pending execution and is recorded for the user when it allows the call', async () => {
     const { ann, helper, suspend, resolve, eventsOf } = world;
     const id = await suspend(helper, { auto: false });
     const approval = await resolve(ann, id, { resolution: 'allow_once', reason: 'fine' });
@@ -252,7 +252,7 @@ describe('a decision', () => {
     });
   });
 
-  test('to deny a call stores its reason, creates no execution and erases the call', async () => {
+  test('stores its reason, creates no execution and erases the call when it denies the call', async () => {
     const { ann, helper, suspend, resolve, resume, sql, eventsOf } = world;
     const id = await suspend(helper);
     const approval = await resolve(ann, id, { resolution: 'deny', reason: 'too risky' });
@@ -273,7 +273,7 @@ describe('a decision', () => {
     });
   });
 
-  test('to deny a call without a reason names the decider', async () => {
+  test('names the decider when it denies without a reason', async () => {
     const { ann, helper, suspend, resolve, resume } = world;
     const id = await suspend(helper);
     await resolve(ann, id, { resolution: 'deny' });

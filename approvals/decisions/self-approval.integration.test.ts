@@ -141,11 +141,11 @@ describe('a requester with self-approval', () => {
   });
 });
 
-describe('self-approval is refused', () => {
+describe('self-approval', () => {
   const allDecisions = Object.values(sampleDecisions);
 
   test.for(allDecisions)(
-    'while self-approval is switched off, for the decision %j',
+    'is refused while it is switched off, for the decision %j',
     async (body) => {
       const { bot, suspend, get, neighbours } = world;
       const id = await suspend(bot);
@@ -159,7 +159,7 @@ describe('self-approval is refused', () => {
   );
 
   test.for(allDecisions)(
-    'when the requester claims to decide as an ancestor, for the decision %j',
+    'is refused when the requester claims to decide as an ancestor, for the decision %j',
     async (body) => {
       const { bot, suspend } = world;
       const id = await suspend(bot);
@@ -170,7 +170,7 @@ describe('self-approval is refused', () => {
     },
   );
 
-  test('to ancestors, descendants, siblings and admins, even if self-approval is switched on for them', async () => {
+  test('is refused to ancestors, descendants, siblings and admins, even if it is switched on for them', async () => {
     const { ann, bot, helper, sibling, admin, bobsBot, suspend, get } = world;
     const id = await suspend(helper, { covering: [bot] });
     for (const person of [ann, bot, sibling, admin, bobsBot]) {
@@ -187,7 +187,7 @@ describe('self-approval is refused', () => {
     expect((await get(bot, ownApproval)).status).toBe('pending');
   });
 
-  test('to identities of another org, as if the approval did not exist', async () => {
+  test('is refused to identities of another org, as if the approval did not exist', async () => {
     const { stranger, bot, suspend } = world;
     const id = await suspend(bot);
 
@@ -196,7 +196,7 @@ describe('self-approval is refused', () => {
     ).rejects.toMatchObject({ code: 'not_found' });
   });
 
-  test('as soon as self-approval is switched off, because every decision checks the switch', async () => {
+  test('is refused as soon as it is switched off, because every decision checks the switch', async () => {
     const { bot, suspend, neighbours } = world;
     const [first, second] = [await suspend(bot), await suspend(bot, { arg: 'acme/second' })];
     await resolveItself(first, { resolution: 'allow' });

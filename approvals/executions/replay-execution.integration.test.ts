@@ -288,7 +288,7 @@ describe('the automatic replay', () => {
     });
   });
 
-  test('stores an answer unchanged that jsonb would refuse', async () => {
+  test('stores an answer that jsonb would refuse, without changing it', async () => {
     const { helper, ann, suspend, resolve, neighbours } = world;
     const body = { text: 'NUL \0 \ud800' };
     neighbours.sends = async () => ({ ...sampleResult, body });

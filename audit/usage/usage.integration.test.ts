@@ -216,8 +216,8 @@ test('admins and auditors see the calls of their org, other users those of their
   });
 });
 
-describe('a call is counted once', () => {
-  test('however often its event is delivered, and to however many replicas', async () => {
+describe('the count of a call', () => {
+  test('is one, however often and to however many replicas its event is delivered', async () => {
     await world.startReplica();
     const orgId = randomUUID();
     const events = Array.from({ length: 20 }, () => callOf(orgId));
@@ -231,7 +231,7 @@ describe('a call is counted once', () => {
     expect(await countBy('outcome', { orgId, role: 'admin' })).toEqual({ called: 21 });
   });
 
-  test('when batches of the same orgs, in different order, are recorded at the same time', async () => {
+  test('is one when batches of the same orgs, in different order, are recorded at the same time', async () => {
     const [orgId, otherOrgId] = [randomUUID(), randomUUID()];
     const batchOf = (index: number) => {
       const outcomes = ['called', 'failed', 'called'] as const;

@@ -209,7 +209,7 @@ describe('a dispatch id', () => {
     expect(world.upstream.hits).toHaveLength(1);
   });
 
-  test('that belongs to another call is refused, and the outcome of that call is not revealed', async () => {
+  test('is refused when it belongs to another call, and the outcome of that call is not revealed', async () => {
     const dispatchId = uuidv7();
     const [one, other] = [createCall(), createCall()];
     await execute(one, world.permitOf(one, { dispatchId }));
@@ -428,7 +428,7 @@ describe('an idempotency key', () => {
     expect(world.upstream.hits).toHaveLength(2);
   });
 
-  test('of a call that waits for approval returns that approval, and only the replay of the approval may use the key', async () => {
+  test('returns the approval of a call that waits for one, and only the replay of that approval may use the key', async () => {
     const key = uuidv7();
     const approvalId = uuidv7();
     const call = createCall();
@@ -503,7 +503,7 @@ describe('a non-read that cannot be recorded', () => {
       (error: unknown) => ({ code: codeOf(error), unsent: AppError.from(error).details['unsent'] }),
     );
 
-  test('because the disk of the database is full fails as `unavailable`, and is not sent', async () => {
+  test('fails as `unavailable` and is not sent when the disk of the database is full', async () => {
     await world.sql.unsafe(`
       create function executor.refuse() returns trigger language plpgsql as
         $$ begin raise exception 'could not extend file' using errcode = '53100'; end $$;
@@ -517,7 +517,7 @@ describe('a non-read that cannot be recorded', () => {
     expect(world.upstream.hits).toEqual([]);
   });
 
-  test('because the database does not answer fails as `unavailable` before the caller’s deadline, is never sent, and can be repeated', async () => {
+  test('fails as `unavailable` before the caller’s deadline, and can be repeated, when the database does not answer', async () => {
     const call = createCall();
     const permit = { idempotencyKey: uuidv7() };
     let refusal: unknown;

@@ -220,7 +220,7 @@ describe('connecting an account', () => {
     );
   });
 
-  test('again, for more scopes, keeps the connection and requests the earlier scopes too', async () => {
+  test('keeps the connection and requests the earlier scopes too when it is repeated for more scopes', async () => {
     const { id, name } = await connect();
     const requestedConnection = await askForConnection({ connection: id, scopes: ['admin'] });
     expect(requestedConnection).toMatchObject({ id, name, status: 'active' });
@@ -239,7 +239,7 @@ describe('connecting an account', () => {
     expect(connection).toMatchObject({ id, granted_scopes: ['read', 'write', 'admin'] });
   });
 
-  test('again is refused when the person signs in to another account than the first time', async () => {
+  test('is refused when it is repeated and the person signs in to another account', async () => {
     const { id } = await connect();
     firstProvider.account = { sub: 'account-2', email: 'eve@example.com' };
     const browser = browserOf();

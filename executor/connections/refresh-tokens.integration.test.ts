@@ -243,7 +243,7 @@ describe('an access token', () => {
     expect(provider.refreshes()).toBe(1);
   });
 
-  test('without an expiry time is never refreshed', async () => {
+  test('is never refreshed when it has no expiry time', async () => {
     provider.expiresInSeconds = null;
     const connection = await connect();
     expect(connection.expires_at).toBeNull();
@@ -251,7 +251,7 @@ describe('an access token', () => {
     expect(provider.refreshes()).toBe(0);
   });
 
-  test('with a short lifetime is refreshed after half of it', async () => {
+  test('is refreshed after half of its lifetime when the lifetime is short', async () => {
     provider.expiresInSeconds = 20;
     const connection = await connect();
     await openToken(connection);

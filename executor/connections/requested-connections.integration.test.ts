@@ -101,7 +101,7 @@ describe('an agent’s request for an account', () => {
     ]);
   });
 
-  test('for more scopes stays open until all of them are granted', async () => {
+  test('stays open until all its scopes are granted', async () => {
     const family = createFamily(world);
     const bot = family.agent();
     const first = await askForAccount(bot.principal);

@@ -74,7 +74,7 @@ describe('files', () => {
     return row?.held;
   };
 
-  test('of one caller are limited to its share, and other callers can still store files', async () => {
+  test('take up at most their caller’s share, and other callers can still store files', async () => {
     answerWith(4 * mebibyte);
     const { times, error } = await repeatUntilRefused(() => executeAs(caller));
 
@@ -112,7 +112,7 @@ describe('files', () => {
     expect(await world.sql`select 1 from executor.share_use`).toHaveLength(0);
   });
 
-  test('that are written concurrently count against the share before they are complete', async () => {
+  test('count against the share before they are complete, even when they are written concurrently', async () => {
     answerWith(8 * mebibyte);
     const all = await Promise.allSettled(Array.from({ length: 12 }, () => executeAs(caller)));
     const keptFiles = all.filter(({ status }) => status === 'fulfilled');
@@ -126,7 +126,7 @@ describe('files', () => {
 });
 
 describe('audit records', () => {
-  test('of concurrent calls are counted before the calls are sent, and leave space for other callers', async () => {
+  test('are counted before concurrent calls are sent, and leave space for other callers', async () => {
     await using small = await createWorld({ variables: { AUDIT_BYTES_PER_MINUTE: '100000' } });
     const createAs = (by: CallerIds) => {
       const call = small.actionCall('create', { title: 't' });
@@ -142,7 +142,7 @@ describe('audit records', () => {
     await createAs({ ...ownCaller, orgId: uuidv7() });
   });
 
-  test('of non-reads with large disclosed fields use up only the caller’s own share for the minute', async () => {
+  test('use up only the caller’s own share for the minute, even with large disclosed fields', async () => {
     await using small = await createWorld({ variables: { AUDIT_BYTES_PER_MINUTE: '100000' } });
     const createAs = (by: CallerIds) => {
       const call = small.actionCall('create', { title: 't' });

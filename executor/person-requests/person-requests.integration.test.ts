@@ -231,7 +231,7 @@ describe('asking for a service', () => {
     expect((await createRequestAs(bot.principal)).request.id).toBe(request.id);
   });
 
-  test('is allowed for five open requests per agent, even if more arrive at once', async () => {
+  test('is limited to five open requests per agent, even if more arrive at once', async () => {
     const family = createFamily(world);
     const bot = family.agent('bot');
     const all = await Promise.allSettled(
@@ -253,7 +253,7 @@ describe('asking for a service', () => {
     await createRequestAs(bot.principal, { name: 'another' });
   });
 
-  test('is allowed for twenty open requests of all agents of a user, and for twenty a day', async () => {
+  test('is limited to twenty open requests of all agents of a user, and to twenty a day', async () => {
     const family = createFamily(world);
     const requestAll = (names: number[]) =>
       Promise.all(
@@ -276,7 +276,7 @@ describe('asking for a service', () => {
     expect((await requestAnother()).isNew).toBe(true);
   });
 
-  test('is allowed for ten requests a day of an agent with its subagents, even if they are taken back at once', async () => {
+  test('is limited to ten requests a day of an agent with its subagents, even if they are taken back at once', async () => {
     const family = createFamily(world);
     const bot = family.agent('bot');
     const askAndCancel = async (principal: string, name: string) => {
@@ -311,7 +311,7 @@ describe('asking for a service', () => {
     expect((await createRequestAs(family.person(), { name: 'own' })).isNew).toBe(true);
   });
 
-  test('is allowed for twenty requests of a user in addition to those of the agents', async () => {
+  test('is limited to twenty requests of a user, in addition to those of the agents', async () => {
     const family = createFamily(world);
     for (const at of Array.from({ length: 20 }).keys()) {
       await createRequestAs(family.agent(`bot_${at}`).principal, { name: `many_${at}` });

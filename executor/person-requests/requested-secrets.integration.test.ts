@@ -160,7 +160,7 @@ describe('a request for a secret', () => {
   });
 });
 
-describe('a request for a secret that was declined or taken back', () => {
+describe('a request for a secret that nobody fulfils', () => {
   test('has no valid link after a decline, which applies to the agents of the user for a day', async () => {
     const family = createFamily(world);
     const bot = family.agent();

@@ -353,7 +353,7 @@ describe('the download of a stored file', () => {
     }
   });
 
-  test('is possible for an hour; then the file is expired, and after a day it is deleted', async () => {
+  test('is possible for an hour; then the file has expired, and after a day it is deleted', async () => {
     const id = await storeFile();
     await world.sql`update executor.file set expires_at = now() where id = ${id}`;
     await expect(getFileAs(world.admin, id)).rejects.toMatchObject({ code: 'expired' });

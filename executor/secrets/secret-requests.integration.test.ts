@@ -340,7 +340,7 @@ describe('entering the value of a requested secret', () => {
     await showSecretRequest(token);
   });
 
-  test('of the org is allowed to any admin, who chooses its hosts', async () => {
+  test('is allowed to any admin, who chooses the hosts, when it is a secret of the org', async () => {
     const { token } = await createSecretRequest({ name: 'shared', tier: 'org' });
     const admin = world.principalOf({ role: 'admin', userId: uuidv7() });
 

@@ -61,7 +61,7 @@ describe('storing a secret', () => {
     });
   });
 
-  test('twenty times concurrently makes twenty versions', async () => {
+  test('makes twenty versions when it is done twenty times concurrently', async () => {
     const all = await Promise.all(Array.from({ length: 20 }, () => storeSecret({ name: 'busy' })));
 
     expect(all.map(({ version }) => version).toSorted((a, b) => a - b)).toEqual(
@@ -75,7 +75,7 @@ describe('storing a secret', () => {
     expect(items.filter(({ current }) => current)).toMatchObject([{ version: 20 }]);
   });
 
-  test('of the org is allowed only to an admin, and only with hosts', async () => {
+  test('is allowed only to an admin, and only with hosts, when it is a secret of the org', async () => {
     await expect(
       storeSecret({ name: 'shared', tier: 'org', allowed_hosts: ['a.example'] }, createMember()),
     ).rejects.toMatchObject({
@@ -113,7 +113,7 @@ describe('storing a secret', () => {
     });
   });
 
-  test('with a line feed is refused, and the error does not contain the value', async () => {
+  test('is refused when the value has a line feed, and the error does not contain the value', async () => {
     const failed = await storeSecret({ name: 'pasted', value: `${canary()}\n` }).catch(
       (error: unknown) => error,
     );
@@ -122,7 +122,7 @@ describe('storing a secret', () => {
     expect(JSON.stringify(failed) + String(failed)).not.toContain('CANARY');
   });
 
-  test('that looks pasted wrongly is stored only with as_is', async () => {
+  test('is refused when the value looks pasted wrongly, except with as_is', async () => {
     const pastedSecret = { name: 'pasted_blank', value: `Bearer ${canary()}` };
     await expect(storeSecret(pastedSecret)).rejects.toMatchObject({
       code: 'invalid_params',
@@ -227,8 +227,8 @@ describe('reading and deleting secrets', () => {
   });
 });
 
-describe('in the answers to other components about secrets', () => {
-  test('a name without org/ means the user’s own secret if there is one, and otherwise the org’s', async () => {
+describe('the endpoints for other components', () => {
+  test('find a name without org/ among the user’s own secrets first, and then among the org’s', async () => {
     await storeSecret({ name: 'both', tier: 'org', allowed_hosts: ['org.example'] });
     const attemptAs = (names: string[], userId = world.userId) =>
       world.policy.describeSecrets({ orgId: world.orgId, userId, names }, testDeadline());
@@ -248,7 +248,7 @@ describe('in the answers to other components about secrets', () => {
     expect((await world.policy.describeSecrets(otherOrg, testDeadline())).secrets).toEqual([]);
   });
 
-  test('hosts are added to a secret only for a principal that may write that secret', async () => {
+  test('add hosts to a secret only for a principal that may write the secret', async () => {
     const { id } = await storeSecret({
       name: 'connected',
       tier: 'org',

@@ -298,7 +298,7 @@ describe('the ciphertexts of connections', { timeout: 120_000 }, () => {
       expect([place.name, await codeOf(place.open())]).toEqual([place.name, 'opened']);
   });
 
-  test('of PKCE verifiers cannot be opened with another state', async () => {
+  test('cannot be opened with another state if they are PKCE verifiers', async () => {
     const [one] = connections;
     const { orgId, id } = one!;
     const scopesRequest = { principal: browserOf(orgId), id, scopes: [], context };

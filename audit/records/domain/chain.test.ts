@@ -48,7 +48,7 @@ describe('an audit chain', () => {
     });
   });
 
-  test('covers new members of a record with its hashes unless the members are null', () => {
+  test('includes new members of a record in the hash unless they are null', () => {
     const before = chain.slice(0, 3);
     const head = { seq: 3, hash: chain[2]?.hash ?? '' };
     const [called] = appendToChain(head, [

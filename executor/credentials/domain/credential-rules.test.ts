@@ -30,7 +30,7 @@ describe('the right to write or see a credential', () => {
     ['agent', null, false, false, false],
     ['subagent', null, false, false, false],
   ])(
-    'of a caller of kind %s and role %s to write is %s for the user’s own, %s for another user’s, and %s for the org’s',
+    'lets a caller of kind %s and role %s write its own user’s: %s, another user’s: %s, and the org’s: %s',
     ([kind, role, mayOwn, mayOthers, mayOrg]) => {
       const caller = callerOf(kind, role);
 
@@ -40,7 +40,7 @@ describe('the right to write or see a credential', () => {
     },
   );
 
-  test('of an agent covers seeing what its user can use, and an auditor may see all', () => {
+  test('lets an agent see what its user can use, and an auditor see all', () => {
     expect(
       [ownSecret, othersSecret, org].map((secret) =>
         maySeeCredential(callerOf('agent', null), secret),

@@ -56,7 +56,7 @@ describe('the bytes in a tool’s answer', () => {
     }
   });
 
-  test('of an incomplete result are found too, and the body is marked as incomplete', () => {
+  test('are found in an incomplete result too, and the body is marked as incomplete', () => {
     const body = (resultType: string) =>
       toToolBody(answerOf({ resultType, content: [] }), new Map());
     expect(body('complete')).toEqual({ content: [] });

@@ -101,7 +101,7 @@ describe('a request that is too large to be shown', () => {
     ]);
   });
 
-  test('is shown to a limited depth, with deeper values as JSON text', () => {
+  test('shows deeper values as JSON text', () => {
     let body: JsonValue = 'x'.repeat(10_000);
     for (let depth = 0; depth < 40; depth += 1) body = { a: body };
 

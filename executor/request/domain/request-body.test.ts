@@ -244,7 +244,7 @@ describe('a body that is one value', () => {
     ['application/xml', '<a/>', '<a/>'],
     ['application/octet-stream', '/w==', '\u00ff'],
     ['image/png', 'AAE=', '\0\u0001'],
-  ])('of media type %s is written for the value %j as %j', ([mediaType, value, text]) => {
+  ])('is, for the media type %s and the value %j, sent as %j', ([mediaType, value, text]) => {
     expect(encode(mediaType, value)).toEqual({ contentType: mediaType, text });
   });
 
@@ -254,14 +254,14 @@ describe('a body that is one value', () => {
     ['text with a control character', 'YQBi', 'YQBi'],
     ['not base64', '[REDACTED]', '[REDACTED]'],
   ] as const)(
-    'of a binary media type is shown as text only if it is text: %s',
+    'is shown as text, for a binary media type, only if it is text: %s',
     ([, value, shown]) => {
       const contentType = 'application/octet-stream';
       expect(toShownBody(value, { contentType, partOf: () => undefined })).toBe(shown);
     },
   );
 
-  test('of a binary media type is refused when the value is not base64', () => {
+  test('is refused when the media type is binary and the value is not base64', () => {
     for (const value of ['x', { a: 1 }, 'YWJj\r\n']) {
       expect(() => encode('application/pdf', value)).toThrow('must be base64');
     }
