@@ -12,7 +12,7 @@ interface AnsweredCredentials {
   readonly failure: Pick<CallFailure, 'kind'> | undefined;
 }
 
-/** Notes a credential whose provider refused it when a token was requested for the call. */
+/** Notes that the provider refused a credential when a token was requested for the call. */
 export function noteRefused(
   deps: Pick<Deps, 'db' | 'vault' | 'logger'>,
   run: Pick<Run, 'permit' | 'entry'>,

@@ -41,8 +41,8 @@ export async function addAsker(
 }
 
 /**
- * Lets an identity see the request whose agent is among the askers already, unless there are too
- * many readers.
+ * If an identity's agent is among the askers already, lets the identity see the request, unless
+ * there are too many readers.
  */
 export async function addReader(
   sql: Sql,

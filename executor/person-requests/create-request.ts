@@ -34,7 +34,8 @@ export async function requestService(
     throw new AppError('forbidden', 'An auditor asks for nothing; ask a member to.');
   }
   requirePlainText('reason', body.reason);
-  // Names of an MCP server's tools are not compared with a list, so an agent may write anything here.
+  // The names of an MCP server's tools are not compared with a list, so an agent may write anything
+  // here.
   for (const [at, action] of (body.actions ?? []).entries()) {
     requirePlainText(`actions.${at}`, action);
   }

@@ -42,8 +42,8 @@ function scopesOfChallenge(challenge: string | undefined): string[] | undefined 
 }
 
 /**
- * GitHub names the scopes that are enough for the request, of which one suffices, and the scopes of
- * the token. The first of the former is the narrowest.
+ * GitHub names the scopes that the endpoint accepts, of which one is enough, and the scopes of the
+ * token. The first accepted scope is the narrowest.
  */
 function scopesOfGithub(headers: Readonly<Record<string, string>>): string[] | undefined {
   const grantedHeader = headers['x-oauth-scopes'];

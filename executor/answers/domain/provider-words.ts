@@ -63,8 +63,7 @@ function findWordsIn(value: JsonValue | undefined, depth: number): string | unde
   if (entry === undefined) return undefined;
   const [field, inner] = entry;
   if (depth === depthMax) {
-    // When the body is an object whose only member is another object, the search goes on in that
-    // one.
+    // When the only member of the body is another object, the search goes on in that object.
     const isWrapper = others.length === 0 && typeof inner === 'object';
     return isWrapper ? findWordsIn(inner, depth - 1) : undefined;
   }

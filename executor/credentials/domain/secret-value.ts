@@ -16,8 +16,8 @@ const schemeProblem =
   'must not begin with a header name or a scheme such as "Bearer", which the gateway writes itself';
 
 /**
- * The value as it is stored: a JSON object with line breaks between its members, such as a key file,
- * is written on one line.
+ * The value as it is stored. A JSON object with line breaks between its members, such as a key
+ * file, is written on one line.
  */
 export function toStoredSecretValue(value: string): string {
   if (!/[\r\n\t]/.test(value)) return value;

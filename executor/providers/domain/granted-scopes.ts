@@ -23,14 +23,15 @@ const addedScopes = [...protocolScopes, 'profile', 'email', 'address', 'phone'];
 const isAdded = (scope: string) => addedScopes.includes(scope.toLowerCase());
 
 /**
- * The scopes of a token answer by the names that were asked for. Providers spell scopes otherwise than
- * they are asked: in other letters, with other separators, with or without an address in front. A
- * provider that repeats none of the asked names, and lists at least as many scopes as are left over,
- * grants what was asked for in words of its own. One that repeats some of them has left out the others,
- * and so has one whose row names single scopes: its words are known.
+ * Reads the scopes of a token answer, under the names that were requested. Providers may spell
+ * scopes differently in answers: in other letter case, with other separators, with or without a URL
+ * in front. If an answer has none of the requested names, and at least as many other words as names
+ * are missing, the provider has granted the requested scopes under its own names. If it has some of
+ * the requested names, the missing scopes were not granted. The same holds for a provider whose
+ * definition lists scopes, because all its names are known.
  *
- * @param answer `reported` is null when the answer lists no scopes; then all that was asked for is
- *   granted (RFC 6749 §5.1)
+ * @param answer `reported` is null when the answer lists no scopes. Then all requested scopes are
+ * granted (RFC 6749 §5.1).
  */
 export function readGrantedScopes(
   provider: ScopeRow,

@@ -4,7 +4,7 @@ import type { OauthProvider } from '#contracts/oauth-provider';
  * What an answer without a token says about the refresh token that was sent:
  *
  * - `final`: the provider says that the token is dead;
- * - `definite`: it refuses, and does not say why. A token that is refused so for hours is dead;
+ * - `definite`: it refuses without a reason. A token that is refused like this for hours is dead;
  * - `of_client`: it refuses the gateway's client, which an admin sets up;
  * - `none`: it says nothing about the token, as in an outage.
  */
@@ -79,10 +79,11 @@ export function isPassingStatus(status: number): boolean {
 }
 
 /**
- * Weighs an answer of a token endpoint that holds no token. The codes may stand anywhere in it: in
- * lists, below other members, at the head of a sentence, or as names of members. The code at its own
- * place counts before all others; a code of a temporary error counts before the rest. Of a page
- * (HTML, XML) only the status counts, because proxies in front of a provider answer with pages too.
+ * Weighs an answer of a token endpoint that contains no token. An error code may be anywhere in it:
+ * in lists, in nested members, at the beginning of a sentence, or as the name of a member. The code
+ * in its proper member counts first. Among the others, the code of a temporary error counts first.
+ * For a page (HTML, XML) only the status counts, because proxies in front of a provider also answer
+ * with pages.
  */
 export function weighRefusal(
   { dead_grant_errors: deadErrors }: Pick<OauthProvider, 'dead_grant_errors'>,
@@ -104,7 +105,9 @@ export function weighRefusal(
   return foundWeights[0] ?? (isRefusal ? 'definite' : 'none');
 }
 
-/** The weight of the first code in a text. A code is a whole word, such as in `invalid_grant: gone`. */
+/**
+ * The weight of the first code in a text. A code must be a whole word, as in `invalid_grant: gone`.
+ */
 function firstWeight(
   weights: ReadonlyMap<string, RefusalWeight>,
   text: string,

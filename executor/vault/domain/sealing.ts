@@ -51,7 +51,9 @@ export function seal(
   return Buffer.concat([nonce, cipher.update(plaintext), cipher.final(), cipher.getAuthTag()]);
 }
 
-/** Decrypts. Throws unless the ciphertext was sealed with this key for exactly this seal context. */
+/**
+ * Decrypts a ciphertext. Throws unless it was sealed with this key for exactly this seal context.
+ */
 export function unseal(key: KeyObject, sealedBytes: Uint8Array, sealContext: SealContext): Buffer {
   if (sealedBytes.length < nonceBytes + tagBytes) throw new Error('sealed value is too short');
   const tag = sealedBytes.subarray(sealedBytes.length - tagBytes);

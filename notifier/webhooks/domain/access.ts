@@ -2,9 +2,9 @@ import type { Principal } from '#contracts/vocabulary';
 import { AppError } from '#errors';
 
 /**
- * The identity to whose subscriptions and events a caller is limited. Null for admins, and for
- * auditors who read: they have access to the whole org. Other members are limited to their own
- * identity.
+ * Limits the subscriptions and events that a caller may read or change to those of the returned
+ * identity. Null means the whole org: for admins, and for auditors who read. Other members get
+ * their own identity.
  */
 export function limitingIdentityIdOf(
   principal: Principal,
