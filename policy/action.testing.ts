@@ -20,7 +20,7 @@ export function paramOf(
   };
 }
 
-/** An action as the registry compiles it, whose schema accepts exactly its params. */
+/** An action as the registry compiles it. Its schema accepts exactly its parameters. */
 export function actionOf(key: string, more: Partial<CompiledAction> = {}): CompiledAction {
   const params = more.params ?? [];
   const required = params.filter((param) => param.required).map(({ name }) => name);

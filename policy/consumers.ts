@@ -12,15 +12,15 @@ import { plantRules } from './decisions/plant-rules.ts';
 import type { Deps, Lookups, LookupTopic } from './deps.ts';
 
 const plantingShape = policy.endpoints.plantRules.request.shape;
-/** Those fields of the event `approval.remembered` that policy uses. */
+/** The fields of the event `approval.remembered` that policy uses. */
 const rememberedRule = z.object({ gap: plantingShape.gap, decision: plantingShape.decision });
 
 const plantTimeoutMs = 10_000;
 
 /**
- * Plants the rules of remembered approvals from their events, even if approvals died before it
- * could call policy. Repeated events need no record of their own, because a rule is planted only
- * once for each approval and pattern, for longer than events are kept.
+ * Creates the rules of remembered approvals when their events arrive, in case approvals stopped
+ * before it could call policy. Repeated events need not be recognised: each rule is created only
+ * once for each approval and pattern, and this is remembered for longer than events are kept.
  */
 export function plantRememberedRules(bus: Bus, deps: Deps): Reader {
   return consumeEvents({
@@ -36,8 +36,8 @@ export function plantRememberedRules(bus: Bus, deps: Deps): Reader {
 async function plantRemembered(deps: Deps, event: Event): Promise<void> {
   const parseResult = rememberedRule.safeParse(event.data);
   if (!parseResult.success) {
-    // The event would be as malformed when it is delivered again, so it is acknowledged and an
-    // error is logged.
+    // A redelivered event would be malformed again, so the event is acknowledged and an error is
+    // logged.
     const { issues } = parseResult.error;
     deps.logger.error({ eventId: event.id, issues }, 'remembered approval is malformed');
     return;
@@ -51,8 +51,8 @@ async function plantRemembered(deps: Deps, event: Event): Promise<void> {
 }
 
 /**
- * Errors after which another attempt would be refused too: the identity no longer exists, or the
- * decision is not valid.
+ * Errors that would occur at every further attempt: the identity no longer exists, or the decision
+ * is not valid.
  */
 const finalRefusals: ReadonlySet<string> = new Set<ErrorCode>([
   'not_found',
@@ -62,12 +62,11 @@ const finalRefusals: ReadonlySet<string> = new Set<ErrorCode>([
 
 /**
  * Which cached answers each event invalidates. Events about sessions and agent keys invalidate
- * none.
+ * nothing.
  */
 const topicsByPrefix: readonly (readonly [prefix: string, topic: LookupTopic])[] = [
   ['evt.auth.identity.', 'chains'],
-  // The answer about a chain of identities also says which OAuth clients may approve their own
-  // calls.
+  // A cached chain of identities also contains the OAuth clients that may approve their own calls.
   ['evt.auth.mcp_connection.', 'chains'],
   ['evt.auth.oauth_client.', 'chains'],
   ['evt.registry.', 'services'],
@@ -77,8 +76,8 @@ const topicsByPrefix: readonly (readonly [prefix: string, topic: LookupTopic])[]
 ];
 
 /**
- * Drops cached answers when an event says that they changed. Drops all of them after a reconnect,
- * because events may have been missed.
+ * Drops cached answers when an event says that the data has changed. Drops all of them after a
+ * reconnect, because events may have been missed.
  */
 export function dropLookupsOnChange(bus: Bus, lookups: Lookups): Disposable {
   const subjects = [

@@ -21,7 +21,7 @@ export interface Deps {
   readonly auth: Client<typeof auth>;
   readonly executor: Client<typeof executor>;
   readonly registry: Client<typeof registry>;
-  /** Cached answers of other components. Each is at most a second old. */
+  /** Cached answers of other components. Each answer is at most a second old. */
   readonly lookups: Lookups;
   /** Verifies a signed principal; throws `unauthenticated` when it is forged or too old. */
   readonly readPrincipal: (signed: string) => Principal;
@@ -31,15 +31,15 @@ export interface Deps {
   readonly decisionVerifier: Verifier<DecisionStatement>;
   readonly ruleUse: RuleUse;
   /**
-   * Milliseconds since the epoch, for checking signatures only. When a rule ends follows the clock
-   * of Postgres.
+   * Milliseconds since the epoch, for checking signatures only. The clock of Postgres decides when
+   * a rule expires.
    */
   readonly now: () => number;
   readonly newId: () => string;
 }
 
 export interface SecretDescription {
-  /** The name that was asked for, in the form that permission keys use. */
+  /** The requested name, in the form that permission keys use. */
   readonly asked: string;
   readonly reference: string;
   readonly id: string;
@@ -56,8 +56,8 @@ export interface Chain {
   /** The role of a user; null for agents. */
   readonly role: Role | null;
   /**
-   * For each agent of the chain, the OAuth clients with `self_approve_enabled` that act as this
-   * agent.
+   * For each agent of the chain, the OAuth clients that act as this agent and have
+   * `self_approve_enabled`.
    */
   readonly selfApproving: readonly {
     readonly agentId: string;
@@ -68,11 +68,11 @@ export interface Chain {
 export interface HostMembers {
   readonly services: readonly ServiceRecord[];
   readonly templates: readonly TemplateReference[];
-  /** Whether the host has more services than these. */
+  /** Whether the host has more services than this list contains. */
   readonly isCut: boolean;
 }
 
-/** A user of an org. Services and secrets are looked up in the name of this user. */
+/** A user of an org. Services and secrets are looked up on behalf of this user. */
 export interface Owner {
   readonly orgId: string;
   readonly userId: string;
@@ -87,8 +87,8 @@ export type LookupTopic = 'chains' | 'services' | 'secrets' | 'connections' | 'r
 export interface Lookups {
   getChain(orgId: string, identityId: string): Promise<Chain>;
   /**
-   * Every rule in force of the org and of these identities, which are the chain of the last of
-   * them.
+   * Every rule in force on the org and on these identities. The ids are the whole chain of the last
+   * identity.
    */
   listRules(orgId: string, chainIds: readonly string[]): Promise<readonly Rule[]>;
   getService(owner: Owner, name: string): Promise<ServiceRecord>;
@@ -99,13 +99,14 @@ export interface Lookups {
     names: readonly string[],
   ): Promise<readonly ConnectionDescription[]>;
   /**
-   * The template as it was shipped or published; throws `unavailable` if the registry returns
-   * another. The content of a version never changes, so it stays cached as long as there is room.
+   * The template as it was shipped or published. Throws `unavailable` if the registry returns
+   * another template. The content of a version never changes, so it stays cached as long as there
+   * is room.
    */
   getTemplate(orgId: string, template: TemplateReference): Promise<CompiledTemplate>;
   /**
-   * The template as the registry returns it, unchecked. It is only for neighbouring templates with
-   * which a call is compared, because the registry could just as well leave these out.
+   * The template as the registry returns it, unchecked. It is used only for neighbouring templates
+   * with which a call is compared: a dishonest registry could leave these out anyway.
    */
   getUncheckedTemplate(orgId: string, template: TemplateReference): Promise<CompiledTemplate>;
   /** Whether an admin of the org gave this base URL. A positive answer stays cached. */

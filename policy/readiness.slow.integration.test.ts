@@ -10,8 +10,8 @@ import { createPolicyWorld } from './world.testing.ts';
 import type { PolicyWorld } from './world.testing.ts';
 
 /**
- * The first replica of this world works throughout. Each test starts a second one and breaks what
- * it depends on.
+ * The first replica in this world keeps working. Each test starts a second replica and breaks
+ * something that the second replica depends on.
  */
 let world: PolicyWorld;
 beforeAll(async () => {
@@ -31,8 +31,8 @@ const connectProvision = () =>
   });
 
 /**
- * Waits until the NATS server knows that the replica has left: until then, the replica may still get
- * a request, which then fails.
+ * Waits until the NATS server knows that the replica is gone. Until then, the replica may still be
+ * sent a request, which then fails.
  */
 async function waitUntilReplicaLeft(): Promise<void> {
   const canCreateRule = () =>
@@ -43,7 +43,7 @@ async function waitUntilReplicaLeft(): Promise<void> {
   await expect.poll(canCreateRule).toBe(true);
 }
 
-/** Creates rules, for which policy asks its database each time. */
+/** Creates rules. Policy queries its database for each of them. */
 async function createRules(ruleCount: number): Promise<void> {
   const ann = world.user();
   for (let count = 0; count < ruleCount; count += 1) {
@@ -51,7 +51,7 @@ async function createRules(ruleCount: number): Promise<void> {
   }
 }
 
-test('a replica whose database is gone takes no requests and no events until it is back', async () => {
+test('a replica that has lost its database takes no requests and no events until the database is back', async () => {
   const { url, proxy } = await proxyPostgres(variableOf('POLICY_DATABASE_URL'));
   await using _proxy = proxy;
   await using bus = await connectProvision();
@@ -97,9 +97,9 @@ test.for([
 
   expect(replica.readiness.failing()).toEqual(['clock']);
   for (let round = 0; round < 20; round += 1) {
-    const askedAt = Date.now();
+    const requestedAt = Date.now();
     const { time = 0 } = await world.gateway.ping({}, deadlineIn(5_000));
-    expect(time).toBeGreaterThan(askedAt - 1_000);
+    expect(time).toBeGreaterThan(requestedAt - 1_000);
     expect(time).toBeLessThan(Date.now() + 1_000);
   }
   await world.rule(ann, ann, 'allow http:GET:api.example.com/**');
@@ -118,7 +118,7 @@ test('a replica whose NATS server has stopped answering is not ready', async () 
   await expect.poll(() => replica.readiness.failing()).toEqual([]);
 });
 
-test('a replica whose durable consumer is missing is not ready, and goes on deciding', async () => {
+test('a replica whose durable consumer is missing is not ready, but still decides calls', async () => {
   await using replica = await startPolicy(readConfigWith({}));
   expect(replica.readiness.failing()).toEqual([]);
   await using bus = await connectProvision();

@@ -34,13 +34,13 @@ import { startRuleUse } from './rules/rule-use.ts';
 const pruneEveryMs = 3_600_000;
 
 /**
- * Starts the policy component. Disposing the result stops it in the reverse order: it accepts no
- * new requests, finishes the current requests, stores how often each rule was used, then closes the
- * bus and the database.
+ * Starts the policy component. Disposing the result stops the component in the reverse order: it
+ * accepts no new requests, finishes the current requests, stores how often each rule was used, then
+ * closes the bus and the database.
  */
 export async function startPolicy(
   config: PolicyConfig,
-  /** `now` is for tests: a clock that is wrong. */
+  /** Tests pass `now` to simulate a wrong clock. */
   { now = Date.now, local }: InProcess & { now?: () => number } = {},
 ): Promise<RunningComponent> {
   const logger = createLogger({ component: 'policy', level: config.LOG_LEVEL });

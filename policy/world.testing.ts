@@ -43,27 +43,26 @@ export interface TestIdentity extends ChainLink {
 }
 
 /**
- * The state from which the stand-ins for other components answer. Tests change it; `settle` makes
- * policy drop its cached answers.
+ * The state from which the stand-ins for other components answer. Tests change this state; `settle`
+ * makes policy drop its cached answers.
  */
 export interface Neighbours {
-  readonly beings: Map<string, TestIdentity>;
+  readonly identities: Map<string, TestIdentity>;
   readonly services: ServiceRecord[];
   /** The templates that are recorded with policy as shipped or published. */
   readonly templates: CompiledTemplate[];
   /**
-   * A template that the registry returns instead of the requested one, and that policy has no
-   * record of.
+   * A template that the registry returns instead of the requested one. Policy has no record of it.
    */
   forgedTemplate: CompiledTemplate | null;
-  /** Whether policy's records say that admins gave the base URLs of the services. */
+  /** Whether policy has records that admins gave the base URLs of the services. */
   areAddressesGiven: boolean;
   readonly secrets: { reference: string; orgId: string; id: string; allowedHosts: string[] }[];
   readonly connections: (Omit<ConnectionDescription, 'asked'> & { orgId: string })[];
-  /** Whether the registry says that it has left out some services of a host. */
+  /** Whether the registry reports that it has left out some services of a host. */
   isCut: boolean;
   /**
-   * The dry runs whose request the executor was asked to show, each with whether a person would be
+   * The dry runs whose request the executor was asked to show. Each says whether a person would be
    * asked about the call.
    */
   readonly dryRuns: { isAskedAbout: boolean }[];
@@ -77,22 +76,22 @@ export interface PolicyWorld extends AsyncDisposable {
   readonly neighbours: Neighbours;
   /** The number of requests that policy sent to each endpoint of the stand-ins. */
   readonly requestCounts: Map<string, number>;
-  /** Starts another replica. The test that starts it must dispose it. */
+  /** Starts another replica. The calling test must dispose it. */
   startReplica(): Promise<AsyncDisposable>;
   bus(component: 'auth' | 'registry' | 'executor' | 'approvals' | 'audit'): Promise<Bus>;
   user(name?: string, more?: Partial<TestIdentity>): TestIdentity;
   below(parent: TestIdentity, name: string, more?: Partial<TestIdentity>): TestIdentity;
-  sign(being: TestIdentity, more?: Partial<Principal>): string;
+  sign(identity: TestIdentity, more?: Partial<Principal>): string;
   signGap(gap: Gap): string;
   /** The signed decision with which this identity allows the call of a permission gap. */
   decision(gap: Gap, by: TestIdentity, change?: Partial<DecisionStatement>): string;
   permitIn(reply: DecideReply): Permit;
   gapIn(reply: DecideReply): Gap;
-  decide(being: TestIdentity, call: Call, more?: Partial<CallOptions>): Promise<DecideReply>;
+  decide(identity: TestIdentity, call: Call, more?: Partial<CallOptions>): Promise<DecideReply>;
   rule(maker: TestIdentity, on: TestIdentity | null, text: string): Promise<CreatedRule>;
   /**
-   * Announces for every kind of cached answer that it may have changed, as the other components
-   * would.
+   * Sends the events by which other components announce changes, so that policy drops every kind of
+   * cached answer.
    */
   settle(): Promise<void>;
 }
@@ -107,7 +106,7 @@ export async function createPolicyWorld(): Promise<PolicyWorld> {
     openDatabase({ url: config.DATABASE_URL, schema: 'policy', connectionsMax: 4 }),
   );
   const neighbours: Neighbours = {
-    beings: new Map(),
+    identities: new Map(),
     services: [],
     templates: [],
     forgedTemplate: null,
@@ -141,12 +140,12 @@ export async function createPolicyWorld(): Promise<PolicyWorld> {
   const permits = createVerifier('permit', keys.PERMIT_KEY, permitSchema);
   const decisions = createDecisions(environment);
   const orgId = newId();
-  const addIdentity = (being: TestIdentity): TestIdentity => {
-    neighbours.beings.set(being.id, being);
-    return being;
+  const addIdentity = (identity: TestIdentity): TestIdentity => {
+    neighbours.identities.set(identity.id, identity);
+    return identity;
   };
-  const signPrincipal = (being: TestIdentity, more: Partial<Principal> = {}) =>
-    principals.sign({ ...principalOf(being), ...more });
+  const signPrincipal = (identity: TestIdentity, more: Partial<Principal> = {}) =>
+    principals.sign({ ...principalOf(identity), ...more });
 
   const running = startup.move();
   return {
@@ -159,10 +158,10 @@ export async function createPolicyWorld(): Promise<PolicyWorld> {
     startReplica: () => startPolicy(config),
     bus: (component) => Promise.resolve(buses[component]),
     user: (name = 'ann', more = {}) =>
-      addIdentity(beingOf('user', name, { orgId, role: 'member', ...more })),
+      addIdentity(testIdentityOf('user', name, { orgId, role: 'member', ...more })),
     below: (parent, name, more = {}) =>
       addIdentity(
-        beingOf(parent.kind === 'user' ? 'agent' : 'subagent', name, {
+        testIdentityOf(parent.kind === 'user' ? 'agent' : 'subagent', name, {
           orgId: parent.orgId,
           parent,
           ...more,
@@ -179,9 +178,9 @@ export async function createPolicyWorld(): Promise<PolicyWorld> {
       if (reply.outcome !== 'gap') throw new Error(`no gap but ${JSON.stringify(reply)}`);
       return gapVerifier.verify(reply.gap);
     },
-    decide: (being, call, more = {}) =>
+    decide: (identity, call, more = {}) =>
       gateway.decide(
-        { principal: signPrincipal(being), call, options: { ...callOptions, ...more } },
+        { principal: signPrincipal(identity), call, options: { ...callOptions, ...more } },
         testDeadline(),
       ),
     rule(maker, on, text) {
@@ -199,8 +198,8 @@ export async function createPolicyWorld(): Promise<PolicyWorld> {
         nats.publish(subject, '{}');
         await nats.flush();
       }
-      // Policy receives events and requests over one connection of its own, so when it has answered
-      // this request it has received all earlier events.
+      // Policy receives events and requests over the same connection, so when it has answered this
+      // request it has received all earlier events.
       await gateway.ping({}, testDeadline());
     },
     [Symbol.asyncDispose]: () => running.disposeAsync(),
@@ -214,7 +213,11 @@ const announcements = [
   ['executor', 'evt.executor.connection.changed'],
 ] as const;
 
-function beingOf(kind: IdentityKind, name: string, more: Partial<TestIdentity>): TestIdentity {
+function testIdentityOf(
+  kind: IdentityKind,
+  name: string,
+  more: Partial<TestIdentity>,
+): TestIdentity {
   return {
     id: newId(),
     kind,
@@ -228,8 +231,8 @@ function beingOf(kind: IdentityKind, name: string, more: Partial<TestIdentity>):
   };
 }
 
-export function chainOf(being: TestIdentity): TestIdentity[] {
-  return being.parent === null ? [being] : [...chainOf(being.parent), being];
+export function chainOf(identity: TestIdentity): TestIdentity[] {
+  return identity.parent === null ? [identity] : [...chainOf(identity.parent), identity];
 }
 
 const linkOf = ({ id, kind, name, inheritPermissions }: TestIdentity): ChainLink => ({
@@ -239,14 +242,14 @@ const linkOf = ({ id, kind, name, inheritPermissions }: TestIdentity): ChainLink
   inheritPermissions,
 });
 
-function principalOf(being: TestIdentity): Principal {
+function principalOf(identity: TestIdentity): Principal {
   return {
-    orgId: being.orgId,
-    identityId: being.id,
-    kind: being.kind,
-    userId: chainOf(being)[0]?.id ?? being.id,
-    role: being.role,
-    chain: chainOf(being).map(linkOf),
+    orgId: identity.orgId,
+    identityId: identity.id,
+    kind: identity.kind,
+    userId: chainOf(identity)[0]?.id ?? identity.id,
+    role: identity.role,
+    chain: chainOf(identity).map(linkOf),
     autoCallOnApprove: true,
     credential: { kind: 'agent_key', id: newId(), clientId: null },
     scopes: ['mcp'],
@@ -277,13 +280,13 @@ function serveStandIn<C extends Contract>(
   });
 }
 
-function authHandlers({ beings }: Neighbours): Partial<Handlers<typeof auth>> {
+function authHandlers({ identities }: Neighbours): Partial<Handlers<typeof auth>> {
   const getIdentityInOrg = (orgId: string | null, id: string) => {
-    const being = beings.get(id);
-    if (being === undefined || (orgId !== null && being.orgId !== orgId)) {
+    const identity = identities.get(id);
+    if (identity === undefined || (orgId !== null && identity.orgId !== orgId)) {
       throw new AppError('not_found', 'There is no such identity.');
     }
-    return being;
+    return identity;
   };
   return {
     async getChain({ orgId, identityId }) {
@@ -301,34 +304,34 @@ function authHandlers({ beings }: Neighbours): Partial<Handlers<typeof auth>> {
     async getIdentity({ principal: signed, id }) {
       const payload = signed.split('.')[0] ?? '';
       const caller = JSON.parse(Buffer.from(payload, 'base64url').toString()) as Principal;
-      const being = getIdentityInOrg(caller.orgId, id);
-      const isOwn = chainOf(being).some((link) => link.id === caller.identityId);
+      const identity = getIdentityInOrg(caller.orgId, id);
+      const isOwn = chainOf(identity).some((link) => link.id === caller.identityId);
       if (!isOwn && caller.role !== 'admin' && caller.role !== 'auditor') {
         throw new AppError('not_found', 'There is no such identity.');
       }
       return {
         id,
-        org_id: being.orgId,
-        kind: being.kind,
-        name: being.name,
-        parent_id: being.parent?.id ?? null,
-        owner_id: chainOf(being)[0]?.id ?? id,
-        depth: chainOf(being).length - 1,
-        path: chainOf(being).map(({ name }) => name),
-        inherit_permissions: being.inheritPermissions,
+        org_id: identity.orgId,
+        kind: identity.kind,
+        name: identity.name,
+        parent_id: identity.parent?.id ?? null,
+        owner_id: chainOf(identity)[0]?.id ?? id,
+        depth: chainOf(identity).length - 1,
+        path: chainOf(identity).map(({ name }) => name),
+        inherit_permissions: identity.inheritPermissions,
         auto_call_on_approve: true,
-        status: being.active ? 'active' : 'revoked',
+        status: identity.active ? 'active' : 'revoked',
         created_at: new Date(0).toISOString(),
         last_active_at: null,
         expires_at: null,
-        ...(being.role === null ? {} : { role: being.role }),
+        ...(identity.role === null ? {} : { role: identity.role }),
       };
     },
   };
 }
 
 /**
- * Records templates with policy: built-in ones as their files are recorded, others as published.
+ * Records templates with policy: built-in templates as if they were shipped, others as published.
  */
 async function recordTemplate(
   db: Database,

@@ -26,7 +26,7 @@ interface LookupDeps {
 }
 
 /**
- * How long a cached answer is used if the event that should invalidate it is lost
+ * How long a cached answer is used when the event that should invalidate it was lost
  * (docs/reference/permissions.md#freshness).
  */
 const ttlMs = 1_000;
@@ -95,8 +95,8 @@ export function createLookups(sources: LookupDeps): Lookups {
 }
 
 /**
- * Caches which base URLs an admin gave. Such a URL never becomes invalid, so a positive answer is
- * kept; a negative answer is not cached.
+ * Caches which base URLs were given by an admin. Such a URL never becomes invalid, so a positive
+ * answer is kept. A negative answer is not cached.
  */
 function createAddressCheck({ db, logger }: LookupDeps): Lookups['isKnownAddress'] {
   const knownAddresses = new LRUCache<string, true>({ max: 10_000 });
@@ -117,8 +117,8 @@ function createAddressCheck({ db, logger }: LookupDeps): Lookups['isKnownAddress
 function createValidators(schemas: SchemaChecker): Lookups['getValidator'] {
   const validators = new LRUCache<string, CheckValue>({ max: 2_000 });
   return (template, action) => {
-    // For an MCP tool, the cache key contains the hash of the accepted definition, because the tool
-    // may have been accepted with another definition since.
+    // For an MCP tool, the cache key contains the hash of the accepted definition, because another
+    // definition of the tool may have been accepted since.
     const pin = template.mcp?.pins[action.key]?.hash ?? '';
     const key = `${templateIdOf(template)} ${action.key} ${pin}`;
     let validator = validators.get(key);
@@ -175,7 +175,7 @@ function createLookUpDeadline(): Deadline {
   return deadlineIn(lookUpTimeoutMs);
 }
 
-/** A cache whose answers are valid for a second. */
+/** A cache whose answers are valid for one second. */
 function createCache<Value extends object>(
   max: number,
   lookUp: (parts: readonly string[]) => Promise<Value>,
@@ -183,7 +183,7 @@ function createCache<Value extends object>(
   const cache = createLookupCache<string, Value>({
     max,
     ttlMs,
-    // The look-up reads its question from the cache key, so two different questions cannot share an
+    // The look-up takes its arguments from the cache key, so two different look-ups cannot share an
     // answer.
     lookUp: (key) => lookUp(key.split('\n')),
   });

@@ -55,7 +55,7 @@ export async function establishActionFacts(
   const body = bodyOf(action, params);
   refuseOverrideInBody(body, action.body?.mediaType, (name) => isDeclared(action, name));
   const path = actionPath(action, params);
-  // A query that cannot be written is refused before anybody is asked.
+  // This throws if the query cannot be encoded, so that no person is asked about such a call.
   actionQuery(action, params);
   const request = {
     method: action.method,
@@ -108,7 +108,10 @@ export async function establishActionFacts(
   };
 }
 
-/** Throws `invalid_params` for params that the schema of the action forbids, or that would be sent changed. */
+/**
+ * Throws `invalid_params` for parameters that the schema of the action forbids, or that would
+ * change on the way to the service.
+ */
 async function checkParams(
   params: Params,
   { paramsSchema }: CompiledAction,
@@ -123,7 +126,10 @@ async function checkParams(
   if (issues.length > 0) throw invalidParamsError(issues);
 }
 
-/** The names under which deny rules match the call, but for those of the request that it sends. */
+/**
+ * The names under which deny rules match the call. The names of the HTTP request that the call
+ * sends are not included.
+ */
 function listOwnNames(
   {
     service,
@@ -150,12 +156,12 @@ function listOwnNames(
 }
 
 /**
- * Step 3 of the walk: whether a call of this action is an open read. A read may use a method other
- * than GET, HEAD or OPTIONS only if the template is built in or published by an admin.
+ * Step 3 of the permission walk: whether a call of this action is an open read. A read may use a
+ * method other than GET, HEAD or OPTIONS only if the template is built in or published by an admin.
  */
 export function isOpenRead(service: ServiceRecord, action: CompiledAction): boolean {
-  const isVouchedFor = isSafeMethod(action.method) || service.template.tier !== 'user';
-  return service.autoAllowReads && action.risk === 'read' && isVouchedFor;
+  const mayUseAnyMethod = isSafeMethod(action.method) || service.template.tier !== 'user';
+  return service.autoAllowReads && action.risk === 'read' && mayUseAnyMethod;
 }
 
 /** Finds the called action with its service, and the base URL to which the call goes. */
@@ -191,8 +197,8 @@ function requireEnabledAction(
 }
 
 /**
- * Whether the action's schema declares this member of the body. Otherwise the caller has made up
- * the name.
+ * Whether the action's schema declares this member of the body. If not, the caller has made up the
+ * name.
  */
 function isDeclared({ body, params }: CompiledAction, name: string): boolean {
   const bodyParams = params.filter((param) => param.in === 'body');
@@ -202,8 +208,8 @@ function isDeclared({ body, params }: CompiledAction, name: string): boolean {
 }
 
 /**
- * The base URL to which calls of the action go: its own server's, or that of the service. Throws for
- * an action that is off in the service.
+ * The base URL to which calls of the action go: that of the action's own server if there is one,
+ * otherwise that of the service. Throws for an action that is switched off in the service.
  */
 export function requireBaseUrl(
   template: CompiledTemplate,
@@ -226,7 +232,10 @@ export function actionDisabledError(service: string, action: string): AppError {
   );
 }
 
-/** The body that the params make; undefined where the whole body is one parameter without a value. */
+/**
+ * The body that the parameters form. Undefined if the whole body is one parameter and the call
+ * gives no value for it.
+ */
 function bodyOf(action: CompiledAction, params: Params): JsonValue | undefined {
   if (action.body?.wholeBody === true) return params['body'];
   const members = action.params.flatMap((param): [string, JsonValue][] => {

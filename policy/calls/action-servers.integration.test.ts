@@ -83,8 +83,8 @@ async function connect({
 const outcomeOf = async (method: HttpMethod, target: string) =>
   (await world.decide(bot, httpCallOf({ method, target }))).outcome;
 
-describe('an action with a server of its own', () => {
-  test('is permitted there and at no other host, with the credentials of the service', async () => {
+describe('an action whose template gives it a server other than that of the service', () => {
+  test("may be called at that server's host only, with the credentials of the service", async () => {
     const permit = world.permitIn(await world.decide(bot, callOf('files.get')));
     expect(permit).toMatchObject({
       hosts: [filesHost],
@@ -95,7 +95,7 @@ describe('an action with a server of its own', () => {
     expect(beside).toMatchObject({ hosts: [host], target: { baseUrl: `https://${host}` } });
   });
 
-  test('is refused while its credential may not go to the host', async () => {
+  test('is refused while its credential may not go to that host', async () => {
     await connect({ allowedHosts: [host] });
 
     await expect(world.decide(bot, callOf('files.get'))).rejects.toMatchObject({
@@ -105,14 +105,14 @@ describe('an action with a server of its own', () => {
     expect((await world.decide(bot, callOf('notes.get'))).outcome).toBe('permit');
   });
 
-  test('is stopped under its name by a deny on a raw call to its host', async () => {
+  test('is refused when a deny rule for raw HTTP calls matches its address', async () => {
     await world.rule(ann, bot, `deny http:GET:${filesHost}/v2/files/**`);
 
     expect((await world.decide(bot, callOf('files.get'))).outcome).toBe('denied');
     expect((await world.decide(bot, callOf('notes.get'))).outcome).toBe('permit');
   });
 
-  test('has its name in raw calls to its host, so that a deny on it stops them', async () => {
+  test('is also refused as a raw HTTP call to its host when a deny rule names it', async () => {
     await world.rule(ann, bot, 'allow http:*:*');
     await world.rule(ann, bot, 'deny github:files.get:*');
 
@@ -123,7 +123,7 @@ describe('an action with a server of its own', () => {
     expect((await world.decide(bot, callOf('notes.get'))).outcome).toBe('permit');
   });
 
-  test('is stopped as an unlisted request to its host by a deny rule on another action', async () => {
+  test('shares its host with unlisted requests, which a deny rule on another action refuses', async () => {
     await world.rule(ann, bot, 'allow http:*:*');
     await world.rule(ann, bot, 'deny github:notes.get:*');
 
@@ -131,24 +131,24 @@ describe('an action with a server of its own', () => {
     expect(await outcomeOf('GET', `https://${filesHost}/other`)).toBe('denied');
   });
 
-  test('is among the actions that a deny on its host stops', async () => {
+  test('is among the actions that a deny rule on its host is reported to stop', async () => {
     const { stops } = await world.rule(ann, bot, `deny http:*:${filesHost}/**`);
     expect(stops?.map(({ action }) => action).toSorted()).toEqual(['files.delete', 'files.get']);
   });
 });
 
-describe('an action with a server of its own, in a service at a given base URL', () => {
+describe('an action with its own server, in a service with a given base URL', () => {
   const given = 'https://self.example.net/api';
   beforeEach(() => connect({ baseUrl: given, allowedHosts: ['self.example.net'] }));
 
-  test('is off, and the error says why', async () => {
+  test('is switched off, and the error says why', async () => {
     await expect(world.decide(bot, callOf('files.get'))).rejects.toMatchObject({
       code: 'action_disabled',
       details: { reason: 'action_server', server: files.url, base_url: given },
     });
   });
 
-  test('goes to its path there, if the template says it', async () => {
+  test('is called below that base URL, if the template says so', async () => {
     await world.rule(ann, bot, 'allow github:files.delete:*');
     const permit = world.permitIn(await world.decide(bot, callOf('files.delete')));
     expect(permit).toMatchObject({
@@ -157,7 +157,7 @@ describe('an action with a server of its own, in a service at a given base URL',
     });
   });
 
-  test('is stopped as a raw call at the given base URL by a deny rule on the action', async () => {
+  test('is refused as a raw HTTP call at that base URL when a deny rule matches the action', async () => {
     await world.rule(ann, bot, 'allow http:*:*');
     await world.rule(ann, bot, 'deny github:files.delete:*');
 
@@ -165,7 +165,7 @@ describe('an action with a server of its own, in a service at a given base URL',
   });
 });
 
-describe('an action with a server of its own, in a service at a site of the account', () => {
+describe('an action with its own server, in a service whose token is bound to one site of the account', () => {
   const lookUp = { get: `https://${host}/sites`, items: '.[]', value: '.id' };
   const site = { name: 'site', description: '', default: null, enum: null, account: lookUp };
   const server = { url: `https://${host}/ex/{site}`, variables: [site], baseUrlAllowed: false };
@@ -212,14 +212,14 @@ describe('an action with a server of its own, in a service at a site of the acco
     await world.settle();
   }
 
-  test('is called with a token that is bound to the site and may go to the server', async () => {
+  test('is called with a token that is bound to the site and may also go to that server', async () => {
     await connectBound([atSite, files.url]);
 
     const permit = world.permitIn(await world.decide(bot, callOf('files.get')));
     expect(permit).toMatchObject({ hosts: [filesHost], target: { baseUrl: files.url } });
   });
 
-  test('is refused with a token that is bound to the site alone', async () => {
+  test('is refused with a token that may go to the site only', async () => {
     await connectBound([atSite]);
 
     await expect(world.decide(bot, callOf('files.get'))).rejects.toMatchObject({

@@ -5,7 +5,9 @@ import type { RatedName } from '../denials/domain/deny-names.ts';
 import type { SentRequest } from '../denials/domain/request-names.ts';
 import type { KeyPosition } from './domain/key-position.ts';
 
-/** The facts of a call that policy has established, and on which the walk decides. */
+/**
+ * The facts about a call that policy has established. The permission walk decides the call by them.
+ */
 export interface CallFacts {
   readonly target: CallTarget;
   /**
@@ -15,9 +17,11 @@ export interface CallFacts {
   readonly templateDigest: string | null;
   /** The service's name in the audit log and in approvals. */
   readonly service: string;
-  /** What people read for the service, if it is called by an action: `GitHub (work)`. */
+  /**
+   * The name of the service that people read, such as `GitHub (work)`. Set only for action calls.
+   */
   readonly serviceWords?: string;
-  /** The action of the template, if the call is by one. */
+  /** The action of the template; undefined if the call is not an action call. */
   readonly compiledAction?: CompiledAction;
   readonly template: string | null;
   readonly action: string;
@@ -26,29 +30,30 @@ export interface CallFacts {
   readonly host: string;
   readonly keys: readonly DerivedKey[];
   /**
-   * The label and the kind (`as`) of each position in the argument of the permission keys; empty
-   * for calls that are not action calls.
+   * The label and the kind (`as` in the template) of each position in the argument of the
+   * permission keys. Positions are the parts of an argument between slashes. Empty for calls that
+   * are not action calls.
    */
   readonly scope: readonly KeyPosition[];
   readonly risk: Risk;
   readonly nonRead: boolean;
   readonly description: string;
   /**
-   * Step 3 of the walk: whether the call is a read that needs no rule, unless the caller's chain of
-   * identities requires one.
+   * Step 3 of the permission walk: whether the call is a read that needs no rule, unless the
+   * caller's chain of identities requires one.
    */
   readonly isOpenRead: boolean;
   /** Whether the service lets agents read without a rule. */
   readonly allowsReads: boolean;
   /**
-   * The names under which deny rules match the call at its own service, by its address and by its
-   * credentials.
+   * The names under which deny rules match the call: the names at its own service, and those that
+   * come from its address and its credentials.
    */
   readonly ownNames: () => readonly RatedName[];
   readonly request: SentRequest;
   /**
-   * Whether deny rules also match the operations of services on the host that the request may be.
-   * They are looked up only when deny rules exist.
+   * Whether deny rules also match the call as an HTTP request, under the names of all operations on
+   * the host that this request could be. These names are looked up only when deny rules exist.
    */
   readonly isJudgedAsRequest: boolean;
 }

@@ -4,7 +4,7 @@ import type { Lookups, Owner } from '../deps.ts';
 import { mayGoTo } from '../services/domain/hosts.ts';
 import { findSecret, hostRefusedError, missingCredentialError } from './credentials.ts';
 
-/** Finds the secrets that a call by HTTP method and path or full URL names. */
+/** Finds the secrets that a call by HTTP method and path, or a call to a full URL, names. */
 export async function findCallSecrets(
   lookups: Lookups,
   { owner, secrets, host }: { owner: Owner; secrets: HttpCall['secrets']; host: string },
@@ -29,8 +29,9 @@ export async function findCallSecrets(
 }
 
 /**
- * How a call that names the secret signs by it. People read the prefix. Whoever may send the secret
- * itself may also sign by it, so this needs no further permission.
+ * How the executor signs the request of a call that names this secret as its signing key. People
+ * see the prefix. A caller who may send the secret itself may also sign with the secret, so signing
+ * needs no further permission.
  */
 function signedAs({
   type: kind,

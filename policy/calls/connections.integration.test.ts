@@ -22,7 +22,7 @@ import type { TestIdentity, PolicyWorld } from '../world.testing.ts';
 let world: PolicyWorld;
 let ann: TestIdentity;
 let bot: TestIdentity;
-/** The content of a template version never changes, so each test uses a version of its own. */
+/** The content of a template version never changes, so each test uses another version. */
 let version = 0;
 let connection: PolicyWorld['neighbours']['connections'][number];
 
@@ -57,9 +57,7 @@ beforeEach(() => {
   bot = world.below(ann, 'bot');
 });
 
-/**
- * Connects GitHub as its template says, with an account of Ann that was granted the scope `repo`.
- */
+/** Connects GitHub as its template says, with Ann's account, which was granted the scope `repo`. */
 async function connect(
   security: string[][],
   { ofGetMe, ...more }: Partial<ServiceRecord> & { ofGetMe?: CompiledAction['security'] } = {},
@@ -133,7 +131,7 @@ describe('an action of a service with a connection', () => {
     ['needs_reauth', 'reauth_required', 'connection_id'],
     ['revoked', 'credential_missing', 'connection'],
   ] as const)(
-    'is refused before an approval is raised when the connection has the status %s',
+    'is refused, before a person is asked, when the connection has the status %s',
     async ([status, code, told]) => {
       await connect([['account']]);
       await changeConnection({ status });
@@ -175,7 +173,7 @@ describe('an action of a service with a connection', () => {
     },
   );
 
-  test('needs a connection with the OAuth scopes of the action and no others', async () => {
+  test('needs a connection with exactly the OAuth scopes that the action requires', async () => {
     await connect([['account']]);
 
     await expect(world.decide(ann, getMe)).rejects.toEqual(
@@ -204,7 +202,7 @@ describe('an action of a service with a connection', () => {
   });
 });
 
-describe('an action with alternative sets of scopes', () => {
+describe('an action with alternative sets of OAuth scopes', () => {
   const alternatives = [
     { account: ['admin:org'] },
     { account: ['public_repo', 'read:org'] },
@@ -216,7 +214,7 @@ describe('an action with alternative sets of scopes', () => {
     ways: string[][] = [['account']],
   ) => connect(ways, { ofGetMe });
 
-  test('can be called when the granted scopes cover any alternative, directly or by implication', async () => {
+  test('can be called when the granted scopes contain or imply all scopes of any alternative', async () => {
     await connectWith(alternatives);
     for (const granted of [
       ['repo', 'admin:org'],
@@ -228,7 +226,7 @@ describe('an action with alternative sets of scopes', () => {
     }
   });
 
-  test('requests the fewest additional scopes, and the narrowest of equally few', async () => {
+  test('requests the fewest additional scopes, and the narrowest ones if several alternatives need equally few', async () => {
     await connectWith(alternatives);
     for (const [granted, missing] of [
       [['repo'], ['read:org']],
@@ -245,7 +243,7 @@ describe('an action with alternative sets of scopes', () => {
     }
   });
 
-  test('is refused before an approval is raised when no alternative uses the security scheme of the service’s connection', async () => {
+  test('is refused, before a person is asked, when no alternative uses the security scheme of the service’s connection', async () => {
     await connectWith([{ token: [] }], [['account'], ['token']]);
 
     for (const who of [ann, bot]) {
@@ -257,8 +255,8 @@ describe('an action with alternative sets of scopes', () => {
   });
 });
 
-describe('a service that records by which alternative it is connected', () => {
-  test('uses that alternative, even if an earlier one of the template would work too', async () => {
+describe('a service that is connected by a recorded alternative of its template', () => {
+  test('uses that alternative, even if an earlier alternative of the template would work too', async () => {
     world.neighbours.secrets.push({
       reference: 'github_token',
       orgId: ann.orgId,
@@ -276,20 +274,21 @@ describe('a service that records by which alternative it is connected', () => {
     service.schemes = ['account'];
     await world.settle();
     expect(await listInjections()).toMatchObject([{ credentialName: 'work' }]);
-    // Another release gave the service other credentials without knowing of what is recorded.
+    // An earlier release gave the service other credentials. It does not know the recorded
+    // alternative.
     Object.assign(service, { schemes: ['token'], secrets: {} });
     await world.settle();
     expect(await listInjections()).toMatchObject([{ credentialName: 'work' }]);
   });
 
-  test('accepts no connection that acts as another identity at the provider', async () => {
+  test('accepts no connection that acts as another kind of identity at the provider', async () => {
     await connect([['account']]);
     await changeConnection({ actsAs: 'bot' });
     await expect(world.decide(bot, listIssues)).rejects.toEqual(refusalWith('credential_missing'));
   });
 });
 
-describe('a call whose template offers alternative credentials', () => {
+describe('a call whose template has alternative credentials', () => {
   const addSecret = () =>
     world.neighbours.secrets.push({
       reference: 'github_token',
@@ -313,7 +312,7 @@ describe('a call whose template offers alternative credentials', () => {
     );
   });
 
-  test('uses the credential that the service was connected with, in whatever order the template lists them', async () => {
+  test('uses the credential that the service was connected with, whatever the order in the template', async () => {
     addSecret();
     await connect([['account'], ['token']], {
       connection: null,
@@ -325,7 +324,7 @@ describe('a call whose template offers alternative credentials', () => {
     ]);
   });
 
-  test('reports a connection that must be authorised again, and uses no other credential', async () => {
+  test('reports a connection that must be authorised again, and does not use another credential instead', async () => {
     await connect([['account'], ['token'], []]);
     await changeConnection({ status: 'needs_reauth' });
 
@@ -333,9 +332,9 @@ describe('a call whose template offers alternative credentials', () => {
   });
 });
 
-describe('a verb or raw call', () => {
+describe('a call by HTTP method, on a service or to a full URL', () => {
   test.for(['verb', 'raw'] as const)(
-    'needs, as a %s call, a permission key for the connection',
+    'needs, for a %s call, a permission key for the connection',
     async (kind) => {
       await connect([['account']]);
       const call = kind === 'raw' ? raw : httpCallOf({ service: 'github', target: '/zen' });
@@ -372,7 +371,7 @@ describe('a verb or raw call', () => {
     await expect(world.decide(ann, raw)).rejects.toEqual(refusalWith('host_not_allowed'));
   });
 
-  test('is refused when its connection is missing, and when it names a connection although the service has its own', async () => {
+  test('is refused when it names a missing connection, or any connection although the service has one', async () => {
     await connect([['account']]);
 
     const unknown = httpCallOf({ connection: 'nobodys' });
@@ -409,9 +408,9 @@ describe('the replay of an approved call with a connection', () => {
 
   test.for([
     ['an action', createIssue],
-    ['a verb call', httpCallOf({ service: 'github', target: '/zen' })],
-    ['a raw call', raw],
-  ] as const)('of %s is permitted with the approved connection', async ([, call]) => {
+    ['a call by method and path', httpCallOf({ service: 'github', target: '/zen' })],
+    ['a call to a full URL', raw],
+  ] as const)('is permitted for %s with the approved connection', async ([, call]) => {
     await connect([['account']]);
     const gap = await gapOf(call);
 
@@ -443,7 +442,7 @@ describe('the replay of an approved call with a connection', () => {
     );
   });
 
-  test('is refused when the service has another connection by then', async () => {
+  test('is refused when the service has a different connection at the replay', async () => {
     const service = await connect([['account']]);
     const gap = await gapOf(createIssue);
     world.neighbours.connections.push({ ...connection, id: newId(), reference: 'private' });

@@ -8,11 +8,13 @@ import { mayGoTo } from '../services/domain/hosts.ts';
 
 interface TokenUse {
   readonly host: string;
-  /** The URL of the call or the base URL of its service; null where the executor alone knows it. */
+  /**
+   * The URL of the call, or the base URL of its service. Null if only the executor knows the URL.
+   */
   readonly url: string | null;
-  /** Set when the account of the connection must say where the service is. */
+  /** Set if the address of the service depends on the account of the connection. */
   readonly ofAccount?: { readonly template: string } | undefined;
-  /** The lists of OAuth scopes of which the call needs one. */
+  /** Alternative lists of OAuth scopes. The call needs all scopes of one list. */
   readonly scopeNeeds: readonly (readonly string[])[];
 }
 
@@ -48,7 +50,7 @@ export function refusalOfConnection(
   const { reference, provider, grantedScopes, hasOpaqueScopes = false } = connection;
   const statusRefusal = refusalOfStatus(connection);
   if (statusRefusal !== undefined) return statusRefusal;
-  // Every connection has a list of hosts, and its token goes to no other host.
+  // Every connection has a list of hosts, and its token may go only to these hosts.
   if (!mayGoTo(connection, host, { isKeyed: false })) {
     return new AppError(
       'host_not_allowed',
@@ -75,9 +77,10 @@ export function refusalOfConnection(
 }
 
 /**
- * The error if the token opens several sites, companies or tenants of the account and this is not
- * the one to which the connection is bound (docs/reference/credentials.md#one-of-several). Neither the
- * registry nor a template can bind it to another one: the executor keeps what it is bound to.
+ * The error if the token gives access to several sites, companies or tenants of the account and the
+ * call goes to another one than the connection is bound to
+ * (docs/reference/credentials.md#one-of-several). Neither the registry nor a template can bind the
+ * connection to another one, because the executor stores which one it is.
  */
 function refusalOfPlace(
   { reference, pin = null }: ConnectionDescription,
@@ -100,7 +103,7 @@ function refusalOfPlace(
   );
 }
 
-/** The injection of a connection's token, into the header in which its provider takes tokens. */
+/** The injection of a connection's token into the request header that its provider expects. */
 export function injectionOfToken({ id, reference, provider }: ConnectionDescription): Injection {
   const { name, prefix } = tokenHeaderOf(provider);
   return {
@@ -114,7 +117,10 @@ export function injectionOfToken({ id, reference, provider }: ConnectionDescript
   };
 }
 
-/** With a `template`, nothing is connected under the name, so a connection for it can be asked for. */
+/**
+ * If `template` is given, no connection has this name. A connection for the template can then be
+ * requested.
+ */
 export function connectionMissingError(
   connection: string,
   { service, template }: { service?: string; template?: string } = {},

@@ -60,14 +60,14 @@ export async function findServiceCredentials(
     lookups.describeConnections(owner, service.connection === null ? [] : [service.connection]),
   ]);
   const refusals: AppError[] = [];
-  for (const schemes of waysAt(wantedCredentials)) {
+  for (const schemes of alternativesAt(wantedCredentials)) {
     if (schemes.length === 0) continue;
     const injections = schemes.map((scheme) =>
       injectionFor({ scheme, schemes }, wantedCredentials, { secrets, connections }),
     );
     const refusal =
       injections.find((each) => each instanceof AppError) ??
-      refusalOfWay(schemes, wantedCredentials);
+      refusalOfAlternative(schemes, wantedCredentials);
     if (refusal === undefined)
       return injections.flatMap((each) => (each instanceof AppError ? [] : each));
     refusals.push(refusal);
@@ -81,24 +81,25 @@ export async function findServiceCredentials(
 }
 
 /**
- * The alternatives whose server is where the service is: the registry alone is not trusted with
- * which credential goes to which server. A base URL that an admin gave takes the place of any server.
+ * The alternatives of `security` whose server is at the base URL of the service. Policy does not
+ * trust the registry to say which credential goes to which server. If an admin gave the base URL,
+ * all alternatives are possible.
  */
-function waysAt({ service, template }: ServiceCredentials): readonly (readonly string[])[] {
-  const ways = alternativesOf(service, template);
-  if (template.servers === undefined) return ways;
+function alternativesAt({ service, template }: ServiceCredentials): readonly (readonly string[])[] {
+  const alternatives = alternativesOf(service, template);
+  if (template.servers === undefined) return alternatives;
   const isAt = (server: TemplateServer | undefined) =>
     server !== undefined && isServedAt(server, service.baseUrl);
-  if (!serversOf(template).some(isAt)) return ways;
-  const waysThere = ways.filter((schemes) => isAt(serverFor(template, schemes)));
-  if (waysThere.length === 0) throw addressNotGenuineError(service.name, service.baseUrl);
-  return waysThere;
+  if (!serversOf(template).some(isAt)) return alternatives;
+  const alternativesThere = alternatives.filter((schemes) => isAt(serverFor(template, schemes)));
+  if (alternativesThere.length === 0) throw addressNotGenuineError(service.name, service.baseUrl);
+  return alternativesThere;
 }
 
 /**
- * The alternative of `security` that the service is recorded to be connected by. All alternatives
- * if none is recorded, or if the service no longer has the credentials of the recorded one: an
- * earlier release, which does not keep the record, may have given it others.
+ * The alternative of `security` by which the service was connected. Returns all alternatives if no
+ * alternative is recorded, or if the service no longer has the credentials of the recorded one: an
+ * earlier release does not keep the record and may have changed the credentials.
  */
 function alternativesOf(
   { schemes: recorded, secrets, connection }: ServiceRecord,
@@ -135,11 +136,11 @@ function injectionFor(
       });
     }
     const scopeNeeds = action === null ? [] : scopeNeedsOf(action, { schemes, scheme });
-    const isOfAccount = accountAddressOf(serverFor(template, schemes)) !== undefined;
+    const isAddressOfAccount = accountAddressOf(serverFor(template, schemes)) !== undefined;
     const refusal = refusalOfConnection(connection, {
       host,
       url: baseUrlOf({ service, template, action }),
-      ofAccount: isOfAccount ? { template: template.key } : undefined,
+      ofAccount: isAddressOfAccount ? { template: template.key } : undefined,
       scopeNeeds: scopeNeeds ?? [],
     });
     return refusal ?? injectionOfToken(connection);
@@ -151,7 +152,7 @@ function injectionFor(
     return missingCredentialError(
       wanted,
       service.name,
-      templateToAskWith(template, method, wanted),
+      templateToRequestWith(template, method, wanted),
     );
   }
   if (!mayDerive(template, method, secret.reference)) {
@@ -181,10 +182,10 @@ function baseUrlOf({
 }
 
 /**
- * The error if the credentials by which the service is connected cannot be used for the action,
- * such as a bot's token for a search; otherwise undefined.
+ * The error if the action cannot be called with the credentials by which the service is connected,
+ * such as a search with a bot's token; otherwise undefined.
  */
-function refusalOfWay(
+function refusalOfAlternative(
   schemes: readonly string[],
   { action, service, template }: ServiceCredentials,
 ): AppError | undefined {
@@ -212,8 +213,8 @@ function labelOf({ auth }: CompiledTemplate, scheme: string): string {
 const injectionsMax = 10;
 
 /**
- * Throws when two credentials go to one part of the request, such as one header, where one would
- * overwrite the other.
+ * Throws when two credentials go to the same part of the request, such as one header, where one
+ * credential would overwrite the other.
  */
 export function checkPlaces(injections: readonly Injection[]): void {
   if (injections.length > injectionsMax) {
@@ -262,10 +263,11 @@ function injectionOf(
 }
 
 /**
- * The template that a request for the secret has to name, so that its page asks for each part;
- * undefined for a secret without parts, and where such a request would be refused.
+ * The template that a request for the secret must name, so that the page of the request asks for
+ * each part of the secret. Undefined for a secret without parts, and where such a request would be
+ * refused.
  */
-function templateToAskWith(
+function templateToRequestWith(
   { key, tier, auth }: CompiledTemplate,
   method: ApiKey | undefined,
   secret: string,

@@ -72,7 +72,7 @@ function connect(
   });
 }
 
-test('the permit for a derived credential says how to derive it', async () => {
+test('the permit for a derived credential describes how to derive the credential', async () => {
   connect([host, tokenHost]);
   const { derivation } = app;
   const permit = world.permitIn(await world.decide(ann, listIssues));
@@ -102,26 +102,23 @@ test.for([
   ['org/github_app', `secret:org/github_app:${tokenHost}`],
   ['org/github_app', `secret:github_app:${tokenHost}`],
   ['github_app', `secret:*:${tokenHost}`],
-] as const)(
-  'for the token host of %s, the deny rule %s refuses the call',
-  async ([secret, pattern]) => {
-    connect([host, tokenHost], { secret });
-    const bot = world.below(ann, 'bot');
-    await world.rule(ann, bot, 'allow github:*:*');
-    await world.rule(ann, bot, `allow secret:${secret}:${host}`);
-    await world.rule(ann, bot, 'allow http:*:*');
-    const verbCall = httpCallOf({ service: 'github', target: '/zen' });
-    await world.settle();
-    for (const call of [listIssues, verbCall]) {
-      expect((await world.decide(bot, call)).outcome).not.toBe('denied');
-    }
-    await world.rule(ann, bot, `deny ${pattern}`);
-    await world.settle();
-    for (const call of [listIssues, verbCall]) {
-      expect((await world.decide(bot, call)).outcome).toBe('denied');
-    }
-  },
-);
+] as const)('with token host %s, the deny rule %s refuses the call', async ([secret, pattern]) => {
+  connect([host, tokenHost], { secret });
+  const bot = world.below(ann, 'bot');
+  await world.rule(ann, bot, 'allow github:*:*');
+  await world.rule(ann, bot, `allow secret:${secret}:${host}`);
+  await world.rule(ann, bot, 'allow http:*:*');
+  const verbCall = httpCallOf({ service: 'github', target: '/zen' });
+  await world.settle();
+  for (const call of [listIssues, verbCall]) {
+    expect((await world.decide(bot, call)).outcome).not.toBe('denied');
+  }
+  await world.rule(ann, bot, `deny ${pattern}`);
+  await world.settle();
+  for (const call of [listIssues, verbCall]) {
+    expect((await world.decide(bot, call)).outcome).toBe('denied');
+  }
+});
 
 test.for<[secret: string, isOwn: boolean, template: object]>([
   ['github_app', false, { template: 'github' }],
@@ -129,7 +126,7 @@ test.for<[secret: string, isOwn: boolean, template: object]>([
   ['github_app', true, { template: 'github' }],
   ['org/github_app', true, {}],
 ])(
-  'says by which template the missing secret %s is asked for',
+  'names the template by which the missing secret %s can be requested',
   async ([secret, isOwn, template]) => {
     connect([host, tokenHost], { secret, isOwn });
     world.neighbours.secrets.length = 0;
@@ -142,14 +139,14 @@ test.for<[secret: string, isOwn: boolean, template: object]>([
   },
 );
 
-test("a member's own template cannot decide what a key of the org signs", async () => {
+test("a member's own template cannot choose what is signed with the org's secret", async () => {
   connect([host, tokenHost], { secret: 'org/github_app', isOwn: true });
   await expect(world.decide(ann, listIssues)).rejects.toEqual(
     expect.objectContaining({ code: 'forbidden', details: { secret: 'org/github_app' } }),
   );
 });
 
-test("a member's own template derives from the member's own secret", async () => {
+test("a member's own template can derive a credential from the member's own secret", async () => {
   connect([host, tokenHost], { isOwn: true });
   expect((await world.decide(ann, listIssues)).outcome).toBe('permit');
 });

@@ -8,8 +8,8 @@ import type { CallFacts } from './call-facts.ts';
 import { establishHttpFacts } from './http-facts.ts';
 
 /**
- * Runs the checks that come before the walk, so that no person is asked to allow a call that cannot
- * work (docs/reference/permissions.md#checks-before-the-walk).
+ * Runs the checks that come before the permission walk, so that no person is asked to allow a call
+ * that cannot work (docs/reference/permissions.md#checks-before-the-walk).
  */
 export async function establishFacts(
   lookups: Lookups,

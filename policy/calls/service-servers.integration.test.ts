@@ -16,7 +16,7 @@ import type { PolicyWorld, TestIdentity } from '../world.testing.ts';
 let world: PolicyWorld;
 let ann: TestIdentity;
 let bot: TestIdentity;
-/** The content of a template version never changes, so each test uses a version of its own. */
+/** The content of a template version never changes, so each test uses another version. */
 let version = 0;
 
 const account: AuthMethod = {
@@ -54,7 +54,7 @@ beforeEach(() => {
   bot = world.below(ann, 'bot');
 });
 
-/** Connects GitHub, whose servers are for its token and for its account, with both. */
+/** Connects GitHub with a token and an account. The template has one server for each of the two. */
 async function connect(
   more: Partial<ServiceRecord>,
   servers: CompiledTemplate['servers'] = [byToken, byAccount],
@@ -92,11 +92,11 @@ async function connect(
   await world.settle();
 }
 
-describe('a service of a template whose servers are for certain security schemes', () => {
+describe('a service whose template has different servers for its security schemes', () => {
   test.for<[scheme: string, baseUrl: string, credential: string]>([
     ['token', byToken.url, 'github_token'],
     ['account', byAccount.url, 'work'],
-  ])('is called by its %s at the server for it', async ([scheme, baseUrl, credential]) => {
+  ])('uses its %s at the server for that scheme', async ([scheme, baseUrl, credential]) => {
     await connect({ schemes: [scheme], baseUrl });
 
     const { target, injections } = world.permitIn(await world.decide(bot, listIssues));
@@ -104,7 +104,7 @@ describe('a service of a template whose servers are for certain security schemes
     expect(injections.map(({ credentialName }) => credentialName)).toEqual([credential]);
   });
 
-  test('uses the credential for the server where it is, when the registry names no way', async () => {
+  test('uses the credential that belongs to its server, when the registry names no alternative', async () => {
     await connect({ baseUrl: byAccount.url });
 
     const { injections } = world.permitIn(await world.decide(bot, listIssues));
@@ -116,7 +116,7 @@ describe('a service of a template whose servers are for certain security schemes
     ['account', byToken.url],
     ['account', 'https://evil.example'],
   ])(
-    'is refused when the registry says that it is connected by %s at %s',
+    'is refused when the registry claims that it is connected by %s at %s',
     async ([scheme, baseUrl]) => {
       await connect({ schemes: [scheme], baseUrl });
 
@@ -128,7 +128,7 @@ describe('a service of a template whose servers are for certain security schemes
   );
 });
 
-describe('a service whose address comes from the account', () => {
+describe('a service whose address depends on the account', () => {
   const lookUp = { get: `https://${host}/sites`, items: '.[]', value: '.id' };
   const site = { name: 'site', description: '', default: null, enum: null };
   const ofAccount = {
@@ -151,14 +151,14 @@ describe('a service whose address comes from the account', () => {
     await world.settle();
   }
 
-  test('is called where the connection is bound to', async () => {
+  test('is called at the site that the connection is bound to', async () => {
     await connectBound(`https://${host}/ex/a1`, pin);
 
     const { target } = world.permitIn(await world.decide(bot, listIssues));
     expect(target).toMatchObject({ baseUrl: `https://${host}/ex/a1` });
   });
 
-  test('is refused when the registry puts it at another value', async () => {
+  test('is refused when the registry gives it the address of another site', async () => {
     await connectBound(`https://${host}/ex/b2`, pin);
 
     for (const call of [listIssues, httpCallOf({ service: 'github', target: '/zen' })]) {
@@ -170,7 +170,7 @@ describe('a service whose address comes from the account', () => {
     }
   });
 
-  test('is refused with a connection that is bound to nothing', async () => {
+  test('is refused with a connection that is not bound to a site', async () => {
     await connectBound(`https://${host}/ex/a1`, null);
 
     await expect(world.decide(bot, listIssues)).rejects.toMatchObject({
@@ -179,7 +179,7 @@ describe('a service whose address comes from the account', () => {
     });
   });
 
-  test('is refused with a connection that is bound to a base URL of another host', async () => {
+  test('is refused with a connection that is bound to a base URL on another host', async () => {
     await connectBound(`https://${host}/ex/a1`, {
       ...pin,
       baseUrls: ['https://elsewhere.example/ex/a1'],
@@ -190,7 +190,7 @@ describe('a service whose address comes from the account', () => {
     });
   });
 
-  test('keeps its connection away from other URLs of the host', async () => {
+  test("does not send its connection's token to other URLs of the host", async () => {
     await connectBound(`https://${host}/ex/a1`, pin);
     const raw = (target: string) => httpCallOf({ connection: 'work', target });
 

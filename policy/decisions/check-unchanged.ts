@@ -16,7 +16,7 @@ import { mayGoTo } from '../services/domain/hosts.ts';
 import { staleApprovalError } from './stale.ts';
 
 /**
- * Throws unless the service, its template version, its address and every credential are the
+ * Throws unless the service, its template version, its address and every credential are still the
  * approved ones.
  */
 export async function checkUnchanged(lookups: Lookups, gap: Gap): Promise<void> {
@@ -79,8 +79,8 @@ async function checkSecrets(lookups: Lookups, gap: Gap, host: string): Promise<v
 }
 
 /**
- * Throws unless the connections are the approved ones. A refreshed token is no change, because it
- * belongs to the same account.
+ * Throws unless the connections are still the approved ones. A refreshed token is not a change,
+ * because it belongs to the same account.
  */
 async function checkConnections(lookups: Lookups, gap: Gap, host: string): Promise<void> {
   const injections = gap.injections.filter(({ kind }) => kind === 'connection');

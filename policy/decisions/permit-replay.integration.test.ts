@@ -47,8 +47,8 @@ beforeEach(async () => {
 
 const refusalWith = (code: ErrorCode, details: object = {}) =>
   expect.objectContaining({ code, details: expect.objectContaining(details) });
-const gapOf = async (being: TestIdentity, call: Call, more: Partial<typeof callOptions> = {}) =>
-  world.gapIn(await world.decide(being, call, more));
+const gapOf = async (identity: TestIdentity, call: Call, more: Partial<typeof callOptions> = {}) =>
+  world.gapIn(await world.decide(identity, call, more));
 const replayBy = (
   gap: Gap,
   resolver: TestIdentity,
@@ -70,8 +70,8 @@ const connectedService = () => {
   return first;
 };
 
-describe('a replay of an approved call (permitReplay)', () => {
-  test('gets a permit for its execution, with what was approved', async () => {
+describe('the replay of an approved call (permitReplay)', () => {
+  test('gets a permit for its execution that contains what was approved', async () => {
     const gap = await gapOf(bot, createIssue);
     const ids = { approvalId: newId(), executionId: newId() };
     const requestDigest = 'e'.repeat(64);
@@ -213,7 +213,7 @@ describe('a replay of an approved call (permitReplay)', () => {
     await world.settle();
 
     await expect(replayBy(gap, ann)).rejects.toEqual(refusalWith(code, details));
-    // Restores the only state that tests share; everything else belongs to a single test.
+    // Tests share only this state, so it is restored here.
     Object.assign(bot, { active: true });
     Object.assign(ann, { active: true });
   });
@@ -222,8 +222,8 @@ describe('a replay of an approved call (permitReplay)', () => {
     const gap = await gapOf(bot, createIssue);
     const [template] = world.neighbours.templates;
     const disabled = { ...template!.actions['issues.create']!, disabled: true };
-    // The content of a template version never changes, so only a policy that has not cached the
-    // version can see this change.
+    // The content of a template version never changes, so only a policy replica that has not cached
+    // the version can see this change.
     template!.version = 7;
     template!.actions = { ...template!.actions, 'issues.create': disabled };
     connectedService().template = { ...connectedService().template, version: 7 };
@@ -234,7 +234,7 @@ describe('a replay of an approved call (permitReplay)', () => {
     await expect(replayBy(seenGap, ann)).rejects.toEqual(refusalWith('action_disabled'));
   });
 
-  describe('when a deny rule was made after the approval', () => {
+  describe('the replay of an approved call, when a deny rule was made after the approval,', () => {
     test.for<[name: string, pattern: string, outcome: string]>([
       ['is refused if the rule matches the key of the call', 'github:issues.create:site', 'denied'],
       ['is permitted if the rule is for another argument', 'github:issues.create:other', 'permit'],
@@ -256,7 +256,7 @@ describe('a replay of an approved call (permitReplay)', () => {
       ['github:messages.post:C2', 'denied'],
       ['github:issues.list:*', 'permit'],
     ])(
-      'on an action whose operation a call by method and path is, whatever the argument: %s ends with %s',
+      'on the action that the call by method and path is, with any argument: %s gives the outcome %s',
       async ([pattern, outcome]) => {
         const call = httpCallOf({
           service: 'github',
@@ -272,10 +272,10 @@ describe('a replay of an approved call (permitReplay)', () => {
     );
   });
 
-  describe('when a rule covered one of its permission keys', () => {
+  describe('the replay of an approved call of which a rule covered one permission key', () => {
     const call = httpCallOf({ service: 'github', method: 'POST', target: '/x' });
 
-    test('is refused once that rule is deleted', async () => {
+    test('is refused when that rule has been deleted', async () => {
       const rule = await world.rule(ann, bot, `allow secret:github_token:${host}`);
       const gap = await gapOf(bot, call);
       expect(gap.uncoveredKeys).toEqual([`http:POST:${host}/x`]);
@@ -288,7 +288,7 @@ describe('a replay of an approved call (permitReplay)', () => {
     });
   });
 
-  describe('whose approval an agent resolved', () => {
+  describe('the replay of a call that an agent approved', () => {
     test("is permitted while the agent's authority covers the gap", async () => {
       await world.rule(ann, bot, 'allow github:issues.create:*');
 
@@ -297,7 +297,7 @@ describe('a replay of an approved call (permitReplay)', () => {
       });
     });
 
-    test("is refused once the agent's authority has ended", async () => {
+    test("is refused when the agent's authority has ended", async () => {
       const rule = await world.rule(ann, bot, 'allow github:issues.create:*');
       const gap = await gapOf(sub, createIssue);
       await world.gateway.deleteRule({ principal: world.sign(ann), id: rule.id }, testDeadline());
@@ -308,7 +308,7 @@ describe('a replay of an approved call (permitReplay)', () => {
       expect(await replayBy(gap, ann)).toMatchObject({ outcome: 'permit' });
     });
 
-    test("is permitted by the agent's read allowance", async () => {
+    test("is permitted when the agent's read allowance covers the gap", async () => {
       expect(await replayBy(await gapOf(sub, listIssues), bot)).toMatchObject({
         outcome: 'permit',
       });
@@ -320,8 +320,8 @@ describe('a replay of an approved call (permitReplay)', () => {
       await world.rule(ann, sibling, 'allow *:*:*');
 
       const unknownUser = { ...ann, id: newId() };
-      for (const being of [sibling, sub, unknownUser]) {
-        await expect(replayBy(gap, being)).rejects.toEqual(refusalWith('unauthenticated'));
+      for (const identity of [sibling, sub, unknownUser]) {
+        await expect(replayBy(gap, identity)).rejects.toEqual(refusalWith('unauthenticated'));
       }
     });
 
@@ -339,15 +339,20 @@ describe('a replay of an approved call (permitReplay)', () => {
   });
 });
 
-describe('the check of what an identity may allow others (checkAuthority)', () => {
-  const checkAuthorityOf = (gap: Gap, being: TestIdentity, keys: string[], orgId = being.orgId) =>
+describe('the check of what an identity may allow others to do (checkAuthority)', () => {
+  const checkAuthorityOf = (
+    gap: Gap,
+    identity: TestIdentity,
+    keys: string[],
+    orgId = identity.orgId,
+  ) =>
     world.approvals.checkAuthority(
-      { orgId, identityId: being.id, gap: world.signGap(gap), keys },
+      { orgId, identityId: identity.id, gap: world.signGap(gap), keys },
       testDeadline(),
     );
   const dayMs = 24 * 60 * 60 * 1000;
 
-  test('covers everything for a user, without an end', async () => {
+  test('covers everything for a user, without an expiry', async () => {
     const gap = await gapOf(sub, createIssue);
 
     expect(await checkAuthorityOf(gap, ann, ['github:*:*'])).toEqual({
@@ -375,7 +380,7 @@ describe('the check of what an identity may allow others (checkAuthority)', () =
     });
   });
 
-  test('returns when the rule that covers the permission key ends', async () => {
+  test('returns when the rule that covers the permission key expires', async () => {
     const rule = await world.rule(ann, bot, 'allow github:issues.create:*');
     const until = new Date(Date.now() + 3_600_000);
     await world.db`update policy.rule set expires_at = ${until} where id = ${rule.id}`;
@@ -386,7 +391,7 @@ describe('the check of what an identity may allow others (checkAuthority)', () =
     expect((await checkAuthorityOf(gap, bot, gap.uncoveredKeys)).untilMs).toBe(until.getTime());
   });
 
-  test('covers a read by the read allowance for a day, and no broader pattern', async () => {
+  test('covers a read by the read allowance for one day, but no broader pattern', async () => {
     const gap = await gapOf(sub, listIssues);
     const before = Date.now();
     const { covers, untilMs } = await checkAuthorityOf(gap, bot, gap.uncoveredKeys);
@@ -427,9 +432,9 @@ describe('the check of what an identity may allow others (checkAuthority)', () =
 });
 
 describe('explain (a dry run)', () => {
-  const explainAs = (being: TestIdentity, call: Call, as: TestIdentity | null = null) =>
+  const explainAs = (identity: TestIdentity, call: Call, as: TestIdentity | null = null) =>
     world.gateway.explain(
-      { principal: world.sign(being), call, options: callOptions, asIdentityId: as?.id ?? null },
+      { principal: world.sign(identity), call, options: callOptions, asIdentityId: as?.id ?? null },
       testDeadline(),
     );
   const countRulesAndEvents = async () => {
@@ -501,8 +506,8 @@ describe('explain (a dry run)', () => {
       why: [{ effect: 'deny', by: 'rule', rule_id: rule.id, identity_id: ann.id }],
       uncovered_keys: [],
     });
-    // The request is not shown as one that a person is asked about, because the deny rule would
-    // refuse it first.
+    // The dry run does not report that a person would be asked, because the deny rule would refuse
+    // the call first.
     expect(world.neighbours.dryRuns.at(-1)).toEqual({ isAskedAbout: false });
   });
 
@@ -529,7 +534,7 @@ describe('explain (a dry run)', () => {
     );
   });
 
-  test('fails for a call that cannot work, with the same error as the call', async () => {
+  test('fails for a call that cannot work, with the same error as the call itself', async () => {
     await expect(explainAs(bot, { ...createIssue, params: {} })).rejects.toEqual(
       refusalWith('invalid_params'),
     );

@@ -30,8 +30,8 @@ interface ReplayRequest {
 type ReplayAnswer = Awaited<ReturnType<Handlers<typeof policy>['permitReplay']>>;
 
 /**
- * Permits the replay of an allowed call, or refuses it. The approval replaces a rule only for the
- * permission keys that no rule covered; everything else is checked again
+ * Permits the replay of an allowed call, or refuses it. The approval allows only the permission
+ * keys that no rule covered; everything else is checked again
  * (docs/reference/approvals.md#the-frozen-call).
  */
 export async function permitReplay(
@@ -45,8 +45,8 @@ export async function permitReplay(
   const chainIds = gap.chain.map(({ id }) => id);
   const [rulesByIdentity, currentChain] = await Promise.all([
     loadRulesByIdentity(lookups, gap.orgId, chainIds),
-    // From auth and not from the cache, so that an archive or a switched-off self-approval stops a
-    // call that has not run.
+    // The chain comes from auth and not from the cache: archiving an identity or switching
+    // self-approval off must stop a call that has not run.
     deps.auth.getChain({ orgId: gap.orgId, identityId: gap.identityId }, deadline),
   ]);
   if (!currentChain.active) throw archivedError();
@@ -87,8 +87,8 @@ export async function permitReplay(
 }
 
 /**
- * Throws unless a rule or the read allowance still covers every permission key of the call that the
- * approval does not.
+ * Throws unless a rule or the read allowance still covers every permission key that the approval
+ * does not cover.
  */
 function checkCovered(
   rulesByIdentity: RulesByIdentity,
@@ -107,8 +107,8 @@ function checkCovered(
 }
 
 /**
- * Throws unless the decider may still allow the call. A user must still be one who may decide it;
- * an agent must be active and have authority over the permission keys.
+ * Throws unless the decider may still allow the call. A user must still be entitled to decide it.
+ * An agent must be active and have authority over the permission keys.
  */
 async function checkResolver(
   { lookups }: Deps,

@@ -12,15 +12,15 @@ import { readDecision } from './read-decision.ts';
 import type { VerifiedDecision } from './read-decision.ts';
 import { staleApprovalError } from './stale.ts';
 
-/** A signed gap and the signed decision on it. */
+/** A signed permission gap, and the signed decision on it. */
 export interface Planting {
   readonly gap: string;
   readonly decision: string;
 }
 
 /**
- * Plants the rules of a decision to remember. Approvals requests this directly and by an event;
- * however often it is requested, each rule is planted once. Deleted rules stay deleted.
+ * Creates the rules of a decision to remember. Approvals requests this directly and by an event.
+ * However often it is requested, each rule is created once. Deleted rules stay deleted.
  */
 export async function plantRules(
   deps: Deps,
@@ -43,7 +43,8 @@ export async function plantRules(
     throw staleApprovalError('resolver', 'Who allowed the call may not do so any more.');
   }
   const creatorChain = creator.chain;
-  // Rules are inserted in a fixed order, so that two plantings of one approval cannot deadlock.
+  // The rules are inserted in a fixed order, so that two transactions that create the rules of the
+  // same approval cannot deadlock.
   const patterns = patternsOf(gap, decision).toSorted((left, right) =>
     left.text < right.text ? -1 : 1,
   );
@@ -84,8 +85,8 @@ export async function plantRules(
 }
 
 /**
- * When the rules end: as the decision says, but not after the authority of an agent that decided.
- * Throws unless that authority covers every remembered pattern.
+ * When the rules expire: as the decision says, but not later than the authority of the agent that
+ * decided. Throws unless that authority covers every remembered pattern.
  */
 async function findRuleEnd(
   deps: Deps,
@@ -111,7 +112,8 @@ function toIsoTime(atMs: number | null): string | null {
 }
 
 /**
- * The decider as the actor in the audit log. The entry belongs to the user at the top of the chain.
+ * The decider as the actor of the audit entry. The entry belongs to the user at the top of the
+ * chain.
  */
 function auditActorOf(chain: readonly ChainLink[], creatorChain: readonly ChainLink[]): Actor {
   return {

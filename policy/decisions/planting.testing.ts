@@ -7,11 +7,11 @@ import { chainOf } from '../world.testing.ts';
 import type { TestIdentity, PolicyWorld } from '../world.testing.ts';
 
 interface DecisionToSign {
-  /** The identity that the decision creates (plants) rules on. */
+  /** The identity on which the decision creates rules. */
   readonly on: TestIdentity;
   /** The identity that decides. */
   readonly by: TestIdentity;
-  /** The remembered patterns; an exact one is a permission key of the call. */
+  /** The remembered patterns. A pattern is exact if it is a permission key of the call. */
   readonly patterns: readonly { readonly pattern: string; readonly exact: boolean }[];
   readonly serviceId?: string | null;
   /** If set, the requester `on` made the decision itself, through the OAuth client with this id. */
@@ -21,8 +21,8 @@ interface DecisionToSign {
 }
 
 /**
- * Signs a permission gap and a decision on it. When policy plants the rules of this decision, it
- * creates the described rules.
+ * Signs a permission gap and a decision on it. From this decision, policy creates the described
+ * rules.
  */
 export function signPlanting(
   world: PolicyWorld,

@@ -8,8 +8,8 @@ import { createDecisions } from '../../test/support/decisions.ts';
 import { connectGithub, createIssue, createPolicyWorld, testDeadline } from '../world.testing.ts';
 import type { TestIdentity, PolicyWorld } from '../world.testing.ts';
 
-// These tests act as an attacker who has taken over approvals and so has its connection to the bus,
-// its keys, and every permission gap and decision that it ever received.
+// These tests act as an attacker who controls approvals: the attacker has its connection to the
+// bus, its keys, and every permission gap and decision that it ever received.
 
 let world: PolicyWorld;
 let ann: TestIdentity;
@@ -37,8 +37,8 @@ const to = (repo: string) => ({
   ...createIssue,
   params: { owner: 'acme', repo, title: 'Bug' },
 });
-const gapOf = async (being: TestIdentity, call = to('site')) =>
-  world.gapIn(await world.decide(being, call));
+const gapOf = async (identity: TestIdentity, call = to('site')) =>
+  world.gapIn(await world.decide(identity, call));
 /** A decision to remember the broadest suggested rule (tier) of the permission gap. */
 const rememberFields = (gap: Gap, more: Partial<DecisionStatement> = {}) => ({
   resolution: 'allow_remember' as const,
@@ -57,16 +57,16 @@ const replayClaim = (
   cascade: { approvalId: string; decidedGap: string } | null = null,
 ) => world.approvals.permitReplay({ ...claim, executionId: newId(), cascade }, testDeadline());
 const plantClaim = (claim: SignedClaim) => world.approvals.plantRules(claim, testDeadline());
-const decideOutcome = async (being: TestIdentity, call = to('site')) =>
-  (await world.decide(being, call)).outcome;
+const decideOutcome = async (identity: TestIdentity, call = to('site')) =>
+  (await world.decide(identity, call)).outcome;
 
-/** Expects both permitReplay and plantRules to refuse. */
+/** Expects that both permitReplay and plantRules refuse. */
 async function expectRefusedClaim(claim: SignedClaim, code = 'unauthenticated'): Promise<void> {
   await expect(replayClaim(claim)).rejects.toEqual(refusalWith(code));
   await expect(plantClaim(claim)).rejects.toEqual(refusalWith(code));
 }
 
-test('a genuine decision permits its call and plants its rules', async () => {
+test('a genuine decision permits its call and creates its rules', async () => {
   const gap = await gapOf(bot);
   const claim = {
     gap: world.signGap(gap),
@@ -78,8 +78,8 @@ test('a genuine decision permits its call and plants its rules', async () => {
   expect(await decideOutcome(bot)).toBe('permit');
 });
 
-describe('policy permits no call and plants no rule by', () => {
-  test('a permission gap that was signed with a key of approvals or the executor', async () => {
+describe('permitReplay and plantRules', () => {
+  test('refuse a permission gap that was signed with a key of approvals or the executor', async () => {
     const gap = await gapOf(bot);
     const { GAP_KEY_APPROVALS, GAP_KEY_EXECUTOR } = world.environment.keys;
     const forgedSigner = createSigner<Gap>('gap', GAP_KEY_APPROVALS, GAP_KEY_EXECUTOR).sign(gap);
@@ -88,7 +88,7 @@ describe('policy permits no call and plants no rule by', () => {
     await expectRefusedClaim({ gap: forgedSigner, decision });
   });
 
-  test('a decision that auth did not sign', async () => {
+  test('refuse a decision that auth did not sign', async () => {
     const gap = await gapOf(bot);
     const statement = createDecisions(world.environment).on(
       world.signGap(gap),
@@ -112,7 +112,7 @@ describe('policy permits no call and plants no rule by', () => {
     }
   });
 
-  test('a decision on another call, or of another org', async () => {
+  test('refuse a decision on another call, or of another org', async () => {
     const [gap, other] = [await gapOf(bot), await gapOf(bot, to('other'))];
     const decision = world.decision(other, ann, rememberFields(other));
     await expectRefusedClaim({ gap: world.signGap(gap), decision });
@@ -129,8 +129,8 @@ describe('policy permits no call and plants no rule by', () => {
     ['another member of the org', () => world.user('bob', { orgId: ann.orgId })],
     ['an agent of an admin', () => world.below(createAdmin(), 'bot'), { role: 'admin' }],
     ['an auditor', () => world.user('olga', { orgId: ann.orgId, role: 'auditor' })],
-    ["the requester's user, who is an auditor by now", () => ann, { role: 'auditor' }],
-  ])('a decision of %s', async ([, by, more = {}]) => {
+    ["the requester's user, who has become an auditor", () => ann, { role: 'auditor' }],
+  ])('refuse a decision of %s', async ([, by, more = {}]) => {
     const gap = await gapOf(sub);
     await world.rule(ann, sub, 'allow elsewhere:*:*');
     const decision = world.decision(gap, by(), { ...rememberFields(gap), ...more });
@@ -148,14 +148,14 @@ describe('policy permits no call and plants no rule by', () => {
     ['nothing', () => ({ patterns: [] })],
     ['patterns although it allows a single call', () => ({ resolution: 'allow' })],
     ['for more than a year', () => ({ expiresAt: Date.now() + 366 * 24 * 60 * minuteMs })],
-  ])('a decision to remember %s', async ([, more]) => {
+  ])('refuse a decision to remember %s', async ([, more]) => {
     const gap = await gapOf(bot);
     const decision = world.decision(gap, ann, { ...rememberFields(gap), ...more(gap) });
 
     await expectRefusedClaim({ gap: world.signGap(gap), decision });
   });
 
-  test("an agent's decision to remember for ever, or beyond its authority", async () => {
+  test("refuse an agent's decision to remember for ever, or for longer than the agent's authority", async () => {
     await world.rule(ann, bot, 'allow github:issues.create:site');
     const gap = await gapOf(sub);
     const endlessDecision = rememberFields(gap, { patterns: gap.uncoveredKeys });
@@ -171,7 +171,7 @@ describe('policy permits no call and plants no rule by', () => {
     );
   });
 
-  test('a decision that is dated before its call, or in the future', async () => {
+  test('refuse a decision that is dated before its call, or in the future', async () => {
     const gap = await gapOf(bot);
     for (const at of [gap.issuedAt - 2_000, Date.now() + minuteMs]) {
       const decision = world.decision(gap, ann, { ...rememberFields(gap), at });
@@ -180,7 +180,7 @@ describe('policy permits no call and plants no rule by', () => {
   });
 });
 
-test("a rule that an agent remembers ends with the agent's own rule", async () => {
+test("a rule that an agent remembers expires with the agent's own rule", async () => {
   const ownRule = await world.rule(ann, bot, 'allow github:*:*');
   await world.db`update policy.rule set expires_at = now() + interval '1 hour' where id = ${ownRule.id}`;
   await world.settle();
@@ -205,7 +205,7 @@ test("a rule that an agent remembers ends with the agent's own rule", async () =
 });
 
 describe('an old decision', () => {
-  test('permits no replay after 15 minutes, and still plants rules for as long as its event is kept', async () => {
+  test('permits no replay after 15 minutes, but still creates rules for as long as its event is kept', async () => {
     const issued = { ...(await gapOf(bot)), issuedAt: Date.now() - 8 * 24 * 60 * minuteMs };
     const claim = (minutesAgo: number) => ({
       gap: world.signGap(issued),
@@ -222,9 +222,9 @@ describe('an old decision', () => {
   });
 
   test.for<[what: string, change: (root: TestIdentity) => unknown]>([
-    ['is no admin any more', (root) => (root.role = 'member')],
+    ['is no longer an admin', (root) => (root.role = 'member')],
     ['is archived', (root) => (root.active = false)],
-  ])('permits no call and plants no rule when its decider %s', async ([, change]) => {
+  ])('permits no call and creates no rule when its decider %s', async ([, change]) => {
     const root = world.user('root', { orgId: ann.orgId, role: 'admin' });
     const gap = await gapOf(bot);
     const more = rememberFields(gap, { role: 'admin' });
@@ -251,7 +251,7 @@ describe('an old decision', () => {
     expect(await decideOutcome(bot)).toBe('gap');
   });
 
-  test('permits nothing that a later deny rule refuses', async () => {
+  test('permits no call that a later deny rule refuses', async () => {
     const gap = await gapOf(bot);
     const claim = {
       gap: world.signGap(gap),
@@ -277,7 +277,7 @@ describe('an old decision', () => {
   });
 });
 
-describe('the decision on another call', () => {
+describe('a decision on another call', () => {
   const replayCascade = async (
     decided: Gap,
     gap: Gap,
@@ -293,7 +293,7 @@ describe('the decision on another call', () => {
     const reply = await replayCascade(decided, gap);
 
     if (reply.outcome !== 'permit') throw new Error('denied');
-    // No person has seen this request, so only the executor's seal identifies it.
+    // No person has seen this request, so only the seal of the executor identifies the request.
     expect(world.permitIn(reply as never)).toMatchObject({
       dispatchId: gap.jti,
       requestDigest: null,
@@ -390,7 +390,7 @@ describe('the decision on another call', () => {
     );
   });
 
-  test('does not permit this call when its decider is no ancestor of the requester', async () => {
+  test('does not permit this call when the decider is not an ancestor of the requester', async () => {
     const bob = world.user('bob', { orgId: ann.orgId });
     const decidedGap = await gapOf(bot);
     const gap = { ...(await gapOf(bot, to('other'))), chain: [bob, bot].map(linkOf) };
@@ -399,7 +399,7 @@ describe('the decision on another call', () => {
     await expect(replayCascade(decidedGap, linked)).rejects.toEqual(refusalWith('unauthenticated'));
   });
 
-  test('does not permit this call without the signed permission gap of the decided call', async () => {
+  test('does not permit this call unless the signed permission gap of the decided call is presented', async () => {
     const [decided, gap] = [await gapOf(bot), await gapOf(bot, to('other'))];
     const decision = world.decision(decided, ann, rememberFields(decided));
     const { GAP_KEY_APPROVALS } = world.environment.keys;

@@ -11,14 +11,14 @@ export interface VerifiedDecision {
   readonly approvalId: string;
   /**
    * The digest of the request that a person has seen. Null for a cascaded approval: no person has
-   * seen its request, so only the sealed call defines it.
+   * seen the request, so only the sealed call defines it.
    */
   readonly requestDigest: string | null;
 }
 
 /**
- * Verifies a signed permission gap and the decision that auth signed on it, or, for a cascade, on
- * another gap. Policy trusts nothing else that approvals sends; approvals only chooses when to
+ * Verifies a signed permission gap and the decision that auth signed on it or, for a cascade, on
+ * another gap. Policy trusts nothing else that approvals sends: approvals only chooses when to
  * replay the call.
  */
 export function readDecision(

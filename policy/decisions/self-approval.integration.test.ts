@@ -34,7 +34,9 @@ beforeEach(async () => {
 });
 
 const patterns = [{ pattern: 'github:issues.create:*', exact: false }];
-/** Plants rules by a self-approval through the client `editor`, unless another identity decides. */
+/**
+ * Creates rules by a self-approval through the client `editor`, unless another identity decides.
+ */
 const plantRulesOn = (on: TestIdentity, by: TestIdentity = on) => {
   const selfApprovalFields = by === on ? { selfClientId: 'editor' } : {};
   return world.approvals.plantRules(
@@ -42,19 +44,20 @@ const plantRulesOn = (on: TestIdentity, by: TestIdentity = on) => {
     testDeadline(),
   );
 };
-const decideOutcome = async (being: TestIdentity) =>
-  (await world.decide(being, createIssue)).outcome;
-const gapOf = async (being: TestIdentity) => world.gapIn(await world.decide(being, createIssue));
+const decideOutcome = async (identity: TestIdentity) =>
+  (await world.decide(identity, createIssue)).outcome;
+const gapOf = async (identity: TestIdentity) =>
+  world.gapIn(await world.decide(identity, createIssue));
 /**
  * Announces that self-approval was switched on or off. As in auth, the event names the connection
  * and no identity.
  */
 const switchSelfApproval = async (
-  being: TestIdentity,
+  identity: TestIdentity,
   isOn: boolean,
   subject = 'evt.auth.mcp_connection.changed',
 ) => {
-  being.selfApproving = isOn ? ['editor'] : [];
+  identity.selfApproving = isOn ? ['editor'] : [];
   const { nats } = await world.bus('auth');
   nats.publish(subject, '{}');
   await nats.flush();
@@ -63,7 +66,7 @@ const switchSelfApproval = async (
 
 describe('a rule made by self-approval', () => {
   test.for(['evt.auth.mcp_connection.changed', 'evt.auth.oauth_client.revoked'])(
-    'counts until the event %s says that self-approval is switched off',
+    'counts until the event %s announces that self-approval is switched off',
     async (subject) => {
       await plantRulesOn(bot);
       expect(await decideOutcome(bot)).toBe('permit');
@@ -87,7 +90,7 @@ describe('a rule made by self-approval', () => {
     expect(await decideOutcome(otherAgent)).toBe('gap');
   });
 
-  test('also covers descendants that inherit, and gives authority to rules that they make only while it counts', async () => {
+  test('also covers descendants that inherit and, only while it counts, gives authority to rules that they make', async () => {
     await plantRulesOn(bot);
     const gap = await gapOf(sub);
     const checkAuthorityOf = () =>
@@ -112,7 +115,7 @@ describe('a rule made by self-approval', () => {
     expect(await checkAuthorityOf()).toMatchObject({ covers: false });
   });
 
-  test('yields to a deny rule like any other allow rule', async () => {
+  test('is overruled by a deny rule like any other allow rule', async () => {
     await plantRulesOn(bot);
     await world.rule(ann, bot, 'deny github:issues.create:*');
 
@@ -149,8 +152,8 @@ describe('the replay of a self-approved call', () => {
   test('is refused when the parent, the user or another agent with self-approval made the decision', async () => {
     const gap = await gapOf(sub);
     sub.selfApproving = ['editor'];
-    for (const being of [bot, ann, otherAgent]) {
-      await expect(replayAs(gap, being)).rejects.toMatchObject({ code: 'unauthenticated' });
+    for (const identity of [bot, ann, otherAgent]) {
+      await expect(replayAs(gap, identity)).rejects.toMatchObject({ code: 'unauthenticated' });
     }
   });
 

@@ -1,6 +1,8 @@
 import { AppError } from '#errors';
 
-/** The error for a call that is no longer as it was approved; `changed` names what has changed. */
+/**
+ * The error for a call that has changed since it was approved; `changed` names what has changed.
+ */
 export function staleApprovalError(
   changed: 'service' | 'template' | 'credential' | 'permission' | 'resolver',
   sentence: string,

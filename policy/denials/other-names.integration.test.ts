@@ -76,7 +76,7 @@ describe('a deny rule on one argument of an action', () => {
     ['SITE', 'denied'],
     ['site-b', 'permit'],
   ])(
-    'refuses calls of the action with it in another letter case: %s (outcome: %s)',
+    'refuses calls with that argument in any letter case: %s (outcome: %s)',
     async ([repo, expected]) => {
       const params = { owner: 'acme', repo };
       const call = { ...createIssue, service: 'hub', action: 'issues.open', params };
@@ -89,12 +89,15 @@ describe('a deny rule on one argument of an action', () => {
     [' general ', 'denied'],
     ['random; general', 'permit'],
     ['random', 'permit'],
-  ])('refuses calls with it between blanks: %j (outcome: %s)', async ([channel, expected]) => {
-    const call = { ...createIssue, action: 'messages.post', params: { channel } };
-    expect(await decideOutcome(call)).toBe(expected);
-  });
+  ])(
+    'refuses calls with that argument between blanks: %j (outcome: %s)',
+    async ([channel, expected]) => {
+      const call = { ...createIssue, action: 'messages.post', params: { channel } };
+      expect(await decideOutcome(call)).toBe(expected);
+    },
+  );
 
-  test('refuses every call by method and path that is the operation, and says which action to call', async () => {
+  test("refuses every call by method and path that is the action's operation, and says which action to call instead", async () => {
     for (const path of ['/hub/acme/site/issues', '/hub/acme/other/issues', '/HUB/a/b/issues/']) {
       const decision = await world.decide(
         bot,
@@ -113,7 +116,7 @@ describe('a deny rule on one argument of an action', () => {
     );
   });
 
-  test('refuses a call by method and path that nothing lists, or that servers read in several ways', async () => {
+  test('refuses a call by method and path that no template lists, or that servers read in several ways', async () => {
     for (const path of ['/hub/tags;v=1', '/hub//tags', '/hub/tags.', '/nowhere', '/hub/%2574ags']) {
       const decision = await world.decide(
         bot,
@@ -127,7 +130,7 @@ describe('a deny rule on one argument of an action', () => {
   });
 });
 
-test('a deny rule for an action at a fixed path stops calls whose path servers may read as that path', async () => {
+test('a deny rule for an action with a fixed path stops calls whose path some servers may read as that path', async () => {
   await createDenyRule('github:users.me:*');
   for (const path of ['/users/me', '/users/me.json', '/users/me%20', '/users/me:', '/users/ME,x']) {
     expect([path, await decideRawCall('GET', path)]).toEqual([path, 'denied']);
@@ -169,7 +172,7 @@ describe('a template whose server has a variable in the path', () => {
     ['/ex/bills', 'permit'],
     ['/elsewhere/acme/bills', 'permit'],
   ])(
-    'is denied at any value, also where another template lists %s (outcome: %s)',
+    'can be denied for any value of the variable, even if another template lists %s (outcome: %s)',
     async ([path, expected]) => {
       await createDenyRule('ledger:bills.list:*');
       expect(await decideRawCall('GET', path)).toBe(expected);
@@ -181,7 +184,7 @@ describe('a template whose server has a variable in the path', () => {
     [`https://${host}/ex/acme/more`, 'unavailable'],
     [`https://${host}/ex/..`, 'unavailable'],
     ['https://evil.example/ex/acme', 'unavailable'],
-  ])('is called at %s (outcome: %s)', async ([baseUrl, expected]) => {
+  ])('can be called only at its server, here at %s (outcome: %s)', async ([baseUrl, expected]) => {
     world.neighbours.areAddressesGiven = false;
     connectGithub(world, ann, {
       name: 'ledger',
@@ -196,7 +199,7 @@ describe('a template whose server has a variable in the path', () => {
   });
 });
 
-test('a deny rule for a recipient matches any recipient of a list, also at the replay', async () => {
+test('a deny rule for a recipient matches any recipient in a list, also at the replay', async () => {
   const to = paramOf('to', 'body', {
     schema: { type: 'array', items: { type: 'object', properties: { email: { type: 'string' } } } },
   });
@@ -242,7 +245,7 @@ test('a deny rule for a recipient matches any recipient of a list, also at the r
   expect((await replayCall()).outcome).toBe('denied');
 });
 
-describe('a deny rule for one action of a service, when other services have the same host,', () => {
+describe('a deny rule for one action of a service that shares its host with other services', () => {
   const events = [
     actionOf('get_event', { path: '/me/events/{id}', params: [paramOf('id', 'path')] }),
   ];
@@ -254,7 +257,7 @@ describe('a deny rule for one action of a service, when other services have the 
   };
   beforeEach(() => createDenyRule('github:users.get:ann'));
 
-  test("does not refuse requests that a built-in or an admin's template lists", async () => {
+  test("does not refuse requests that a built-in template or an admin's template lists", async () => {
     connectApi('calendar', 'global', events);
     await world.settle();
     expect(await decideOutcome(getEvent)).toBe('permit');
@@ -287,7 +290,7 @@ describe('deny rules for addresses and credentials', () => {
   const connectOrgGithub = () => connectGithub(world, ann, { tier: 'org', name: 'org/github' });
   const issueByOrgService = { ...createIssue, service: 'org/github' };
 
-  test.for<[pattern: string, ofOwn: string, ofOrgs: string]>([
+  test.for<[pattern: string, ownOutcome: string, orgOutcome: string]>([
     [`http:ANY:${host}/**`, 'denied', 'denied'],
     [`http:POST:${host}/repos/**`, 'denied', 'denied'],
     [`http:POST:${host}/Repos/ACME/site/issues`, 'denied', 'denied'],
@@ -302,14 +305,14 @@ describe('deny rules for addresses and credentials', () => {
     ['secret:other:*', 'permit', 'permit'],
     ['connection:github_token:*', 'permit', 'permit'],
   ])(
-    "with the pattern %s make a call of the user's service end in %s, and of the org's service in %s",
-    async ([pattern, ofOwn, ofOrgs]) => {
+    "with the pattern %s give the outcome %s for the user's service, and %s for the org's service",
+    async ([pattern, ownOutcome, orgOutcome]) => {
       connectOrgGithub();
       await world.settle();
       await createDenyRule(pattern);
       expect([await decideOutcome(createIssue), await decideOutcome(issueByOrgService)]).toEqual([
-        ofOwn,
-        ofOrgs,
+        ownOutcome,
+        orgOutcome,
       ]);
     },
   );
@@ -322,7 +325,7 @@ describe('deny rules for addresses and credentials', () => {
     expect(await decideRawCall('POST', '/repos/acme/site/issues')).toBe('permit');
   });
 
-  test('say nothing about a call to another path whose value servers may read differently', async () => {
+  test('do not refuse a call to another path because of a value that servers may read differently', async () => {
     const getUser = (name: string): Call => ({
       ...listIssues,
       action: 'users.get',
@@ -337,7 +340,7 @@ describe('deny rules for addresses and credentials', () => {
     expect(await decideOutcome(getUser('a'))).toBe('permit');
   });
 
-  test('refuse verb and raw calls, also when the org owns the credential and the rule omits org/', async () => {
+  test('refuse calls by method and path and to full URLs, also when the org owns the credential and the rule omits org/', async () => {
     connectOrgGithub();
     await world.settle();
     await createDenyRule('secret:github_token:*');
@@ -347,7 +350,7 @@ describe('deny rules for addresses and credentials', () => {
     expect(await decideRawCall('POST', '/repos/acme/site/issues')).toBe('permit');
   });
 
-  test('refuse the replay when they were made after the approval', async () => {
+  test('refuse the replay when the rules were made after the approval', async () => {
     const askingAgent = world.below(ann, 'asking');
     const gap = world.gapIn(await world.decide(askingAgent, createIssue));
     await world.rule(ann, askingAgent, `deny http:POST:${host}/**`);
@@ -375,7 +378,7 @@ test('deny rules match any service of a host that has more services than policy 
   world.neighbours.isCut = false;
 });
 
-describe('the answer to a deny rule', () => {
+describe('the answer to creating a deny rule', () => {
   const stoppedActionsOf = async (pattern: string) =>
     (await createDenyRule(pattern)).stops?.map(({ service, action }) => `${service}:${action}`);
 

@@ -11,18 +11,18 @@ import { placesOnHost } from './domain/places-on-host.ts';
 import { listRequestNames, toAnyServiceName } from './domain/request-names.ts';
 import type { Neighbour, SentRequest } from './domain/request-names.ts';
 
-/** What finding the further names of a request needs. */
+/** The input for finding the further names of a request. */
 export interface AddressedRequest {
   readonly owner: Owner;
   readonly host: string;
   readonly risk: Risk;
   readonly request: SentRequest;
   /**
-   * The template of a called action. Its service is not looked at, because the action has the names of
-   * its service already.
+   * The template of the called action. Its service is skipped, because the action already has the
+   * names of that service.
    */
   readonly ownTemplate?: TemplateReference | undefined;
-  /** Several requests may share one budget for looking them up in templates. */
+  /** The budget for looking up requests in templates. Several requests may share it. */
   readonly budget?: PathBudget;
 }
 
@@ -31,8 +31,8 @@ interface Candidate {
   readonly names: readonly string[];
   readonly template: TemplateReference;
   /**
-   * The base URL of the service; null for a template that is not connected, whose own server is
-   * used.
+   * The base URL of the service. Null for a template that is not connected; the server of the
+   * template is used then.
    */
   readonly baseUrl: string | null;
 }
@@ -41,9 +41,9 @@ type Place = Pick<AddressedRequest, 'owner' | 'host'>;
 
 /**
  * Finds the names of a request as an operation of the services and templates on its host. Without
- * deny rules it asks no component. It loads templates only when a deny rule concerns one of them,
- * and then loads those that deny rules concern and the trusted ones, which say which operation the
- * request is.
+ * deny rules, no other component is asked. Templates are loaded only when a deny rule concerns one
+ * of them: then those that deny rules concern, and the trusted ones, which decide which operation
+ * the request is.
  */
 export async function findOtherNames(
   lookups: Lookups,
@@ -92,8 +92,8 @@ export async function namesOnHost(lookups: Lookups, place: Place): Promise<reado
 }
 
 /**
- * What a permission gap keeps of the request. With it, deny rules that are made later are checked
- * against the request too.
+ * The part of the request that a permission gap stores. With it, deny rules that are made later are
+ * also compared with the request.
  */
 export function rememberRequest({ method, path, tool }: SentRequest): DenyNameData {
   return { method, path, ...(tool === undefined ? {} : { tool }), known: [] };

@@ -9,7 +9,10 @@ import { searchStoppedActions } from './stopped-actions.ts';
 
 const owner = { orgId: 'org', userId: 'ann' };
 
-/** Twenty services on one host, each with a template of a thousand long paths that differ at their end. */
+/**
+ * Twenty services on one host. Each template has a thousand long paths that differ only at their
+ * end.
+ */
 const templates = Array.from({ length: 20 }, (_, at) =>
   templateOf(
     Array.from({ length: 1_000 }, (_, index) =>
@@ -45,7 +48,7 @@ const lookups = {
   findByHost: async () => ({ services, templates: [], isCut: false }),
 } as unknown as Lookups;
 
-test('the search for the actions that a deny rule stops lets other requests run meanwhile, whatever templates members wrote', async () => {
+test('the search for the actions that a deny rule stops lets other requests run in between, whatever templates members wrote', async () => {
   let turns = 0;
   let [longest, total, before] = [0, 0, process.threadCpuUsage()];
   let next: NodeJS.Immediate;
@@ -69,7 +72,7 @@ test('the search for the actions that a deny rule stops lets other requests run 
   expect(stops.length).toBeGreaterThan(0);
   expect(isCut).toBe(true);
   expect(turns).toBeGreaterThan(30);
-  // One turn takes up to a fifth of the computation, with the collection of garbage. A search
-  // that lets nothing else run computes all of it in one turn.
+  // One turn takes up to a fifth of the computation, including garbage collection. A search that
+  // lets nothing else run would take a single turn.
   expect(longest).toBeLessThan(total / 2);
 });

@@ -17,15 +17,15 @@ import { isJudgedAsRequest } from './domain/judged-as-request.ts';
 import { isAtLeast } from './domain/risks.ts';
 import { findOtherNames } from './other-names.ts';
 
-/** The most actions that the answer to creating a deny rule names. */
+/** The most actions that are named in the answer to creating a deny rule. */
 const namedActionsMax = 100;
 /** The most services that are searched. Each service takes a few requests to the registry. */
 const searchedServicesMax = 2_000;
-/** After how many actions other requests run. */
+/** Other requests may run after this number of actions. */
 const actionsBetweenTurns = 50;
-/** The steps, of about 10 ns each, in which the search looks requests up in templates. */
+/** The most steps, of about 10 ns each, that the search takes to look up requests in templates. */
 const searchStepsMax = 30_000_000;
-/** The search stops when less time than this is left until the deadline of the answer. */
+/** The search stops when less than this time is left until the answer is due. */
 const reservedMs = 1_500;
 
 export interface StoppedActions {
@@ -44,8 +44,9 @@ interface DenyCondition {
 }
 
 /**
- * Finds the actions of connected services of which a deny rule refuses some or all calls, under any
- * of their names. The rule's author learns from them which effects were not intended.
+ * Finds the actions of connected services that a deny rule refuses: all calls of the action or
+ * some, under any of its names. The answer tells the author of the rule about effects that were not
+ * intended.
  */
 export async function searchStoppedActions(
   lookups: Lookups,
@@ -107,7 +108,7 @@ async function* listStoppedActions(
   let actionsSinceTurn = 0;
   for (const action of Object.values(template.actions)) {
     if (action.disabled) continue;
-    // Looking a request up in the templates of its host takes longer than comparing names.
+    // Looking up a request in the templates of its host takes longer than comparing names.
     actionsSinceTurn += isJudgedAsRequest(template, action) ? actionsBetweenTurns : 1;
     if (actionsSinceTurn >= actionsBetweenTurns) {
       actionsSinceTurn = 0;
@@ -134,7 +135,7 @@ interface ConnectedAction {
   readonly action: CompiledAction;
 }
 
-/** The names that calls of the action can have, with `**` for the values of its path. */
+/** The names that calls of the action can have. `**` stands for the values in its path. */
 async function listPossibleNames(
   lookups: Lookups,
   { owner, service, template, action }: ConnectedAction,
@@ -169,8 +170,8 @@ async function listPossibleNames(
 }
 
 /**
- * A key that stands for those of all calls of the action: any value in each of its positions, or any
- * argument where a call may leave it out or give several.
+ * A key that stands for the keys of all calls of the action. Each position has any value; the whole
+ * argument is any text if a call may leave it out or give several values.
  */
 function possibleKeyOf(service: string, action: CompiledAction) {
   const positions = scopeOf(action);

@@ -73,7 +73,7 @@ const refusalOf = (tells: RegExp, didYouMean?: string) =>
     },
   });
 
-describe('a rule that no call could match is refused', () => {
+describe('creating a rule that no call could match is refused:', () => {
   test.for([
     ['deny notes:create_note:SEC', /2 positions, project\/type/, 'notes:create_note:SEC/*'],
     ['deny notes:create_note:SEC/Bug/x', /2 positions/, 'notes:create_note:SEC/Bug'],
@@ -86,7 +86,7 @@ describe('a rule that no call could match is refused', () => {
     expect(await world.db`select id from policy.rule where org_id = ${ann.orgId}`).toEqual([]);
   });
 
-  test('a deny under the name of the template, and a rule of an admin on another user', async () => {
+  test('a deny rule with the name of the template, also by an admin on the identity of another user', async () => {
     world.neighbours.services.length = 0;
     connectGithub(world, ann, { name: 'my_notes', template: templateAt('notes') });
     await world.settle();
@@ -94,14 +94,14 @@ describe('a rule that no call could match is refused', () => {
     await expect(world.rule(admin, bot, 'deny notes:create_note:SEC')).rejects.toEqual(
       refusalOf(/2 positions/, 'notes:create_note:SEC/*'),
     );
-    // The keys of the service's calls have its own name, so this allow matches nothing yet.
+    // The keys of the service's calls have its own name, so this allow rule matches nothing yet.
     expect(await world.rule(ann, bot, 'allow notes:create_note:SEC')).toHaveProperty(
       'matches_nothing',
     );
   });
 });
 
-describe('a rule that calls can match is accepted', () => {
+describe('creating a rule that calls can match', () => {
   test.for([
     'allow notes:create_note:OPS/Task',
     'allow notes:create_note:*/Task',
@@ -112,11 +112,11 @@ describe('a rule that calls can match is accepted', () => {
     'allow *:create_notes:OPS',
     'allow http:GET:notes.example/**',
     'allow platform:request_service:notes',
-  ])('%s', async (text) => {
+  ])('succeeds for %s', async (text) => {
     expect(await world.rule(ann, bot, text)).not.toHaveProperty('matches_nothing');
   });
 
-  test('with the actions that it really stops', async () => {
+  test('lists in its answer only the actions that the rule really stops', async () => {
     const stopsOf = async (text: string) => (await world.rule(ann, bot, text)).stops;
 
     expect(await stopsOf('deny notes:create_note:SEC/*')).toEqual([
@@ -129,9 +129,9 @@ describe('a rule that calls can match is accepted', () => {
   });
 });
 
-describe('a rule that may match calls later says that it matches nothing yet', () => {
+describe('creating a rule that may match calls later answers with matches_nothing, for a rule', () => {
   test.for(['allow unknown:create_note:OPS', 'deny unknown:create_note:OPS'])(
-    'of an unknown service: %s',
+    'on an unknown service: %s',
     async (text) => {
       expect(await world.rule(ann, bot, text)).toMatchObject({
         matches_nothing: expect.stringContaining('No connected service is called unknown'),
@@ -140,14 +140,14 @@ describe('a rule that may match calls later says that it matches nothing yet', (
     },
   );
 
-  test('of a tool that the MCP server does not offer yet', async () => {
+  test('on a tool that the MCP server does not offer yet', async () => {
     expect(await world.rule(ann, bot, 'deny tools:delete_note:*')).toMatchObject({
       matches_nothing: expect.any(String),
       stops: [],
     });
   });
 
-  test('of the whole org, without telling what only other members have', async () => {
+  test('on the whole org, without revealing what only other members have', async () => {
     expect(await world.rule(admin, null, 'deny notes:secret_action:*')).toMatchObject({
       matches_nothing: 'The service notes has no call that the rule matches yet.',
     });
@@ -160,7 +160,7 @@ describe('a rule that may match calls later says that it matches nothing yet', (
   });
 });
 
-test('a position that holds a slash is written as in keys', async () => {
+test('a position that contains a slash is written as in permission keys', async () => {
   const call = {
     kind: 'action',
     service: 'notes',
@@ -175,7 +175,7 @@ test('a position that holds a slash is written as in keys', async () => {
   expect((await world.decide(bot, call)).outcome).toBe('denied');
 });
 
-test('a rule that an approval plants is never refused', async () => {
+test('a rule that a decision creates is never refused', async () => {
   const patterns = [
     { pattern: 'notes:create_note:OPS', exact: true },
     { pattern: 'notes:gone:*', exact: false },

@@ -15,10 +15,12 @@ import type { Rule } from './domain/rule.ts';
 import { listRuleServices } from './rule-services.ts';
 import type { RuleTarget } from './rule-services.ts';
 
-/** The most services and templates that are looked through. A rule on more of them is not checked. */
+/**
+ * The most services and templates that are searched. If a rule concerns more, it is not checked.
+ */
 const searchedServicesMax = 2_000;
 const comparedTemplatesMax = 50;
-/** The check ends when less time than this is left to create the rule. */
+/** The check ends when less than this time is left for creating the rule. */
 const reservedMs = 2_500;
 
 interface NewPattern {
@@ -26,16 +28,17 @@ interface NewPattern {
   readonly pattern: string;
 }
 
-/** A template by which calls are made that have the rule's service in their keys. */
+/** A template whose calls have the service named by the rule in their permission keys. */
 interface NamedTemplate {
   readonly template: CompiledTemplate;
-  /** Whether the maker of the rule may see the service. */
+  /** Whether the person who creates the rule may see the service. */
   readonly isVisible: boolean;
 }
 
 /**
- * Throws `invalid_params` for a pattern that no call of the services that it names can match.
- * Returns a sentence where it matches nothing yet, because the service or the tool may still come.
+ * Throws `invalid_params` if no call of the named services can match the pattern. Returns an
+ * explanation if the pattern matches nothing yet, because the service or the tool may be added
+ * later.
  */
 export async function checkReach(
   deps: Pick<Deps, 'registry' | 'lookups' | 'logger'>,
@@ -81,9 +84,9 @@ function checkAction(
     );
   }
   const visibleTemplates = templates.filter(({ isVisible }) => isVisible);
-  // The tools of an MCP server change, so a rule may come before its tool.
-  const mayCome = templates.some(({ template }) => template.runtime === 'mcp');
-  if (found.length > 0 || mayCome || visibleTemplates.length === 0) {
+  // The tools of an MCP server change, so a rule may be created before its tool exists.
+  const mayExistLater = templates.some(({ template }) => template.runtime === 'mcp');
+  if (found.length > 0 || mayExistLater || visibleTemplates.length === 0) {
     return `The service ${service} has no call that the rule matches yet.`;
   }
   const keys = visibleTemplates.flatMap(({ template }) => Object.keys(template.actions));
@@ -94,7 +97,7 @@ function checkAction(
   );
 }
 
-/** Undefined when there are too many to look through. */
+/** Returns undefined when there are too many templates to search. */
 async function findNamedTemplates(
   { registry, lookups }: Pick<Deps, 'registry' | 'lookups'>,
   { effect, service, target }: { effect: Rule['effect']; service: string; target: RuleTarget },
@@ -106,7 +109,8 @@ async function findNamedTemplates(
   for await (const each of listRuleServices(registry, target, deadline)) {
     left -= 1;
     if (left < 0 || deadline.remainingMs() < reservedMs) return undefined;
-    // A deny reaches a service also by the names of its template; an allow only by its own name.
+    // A deny rule also matches a service under the names of its template; an allow rule matches
+    // only the service's own name.
     const names = effect === 'deny' ? namesOf(each.name, each.template.key) : [each.name];
     if (!names.includes(service)) continue;
     const template = await lookups.getUncheckedTemplate(owner.orgId, each.template);

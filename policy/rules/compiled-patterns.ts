@@ -8,18 +8,18 @@ import { foldPattern } from '../denials/domain/deny-patterns.ts';
 import type { Rule } from './domain/rule.ts';
 
 /**
- * The most characters of patterns that are cached. A compiled pattern takes about fifty bytes per
- * character.
+ * The most pattern characters that are cached, over all patterns. A compiled pattern takes about
+ * fifty bytes per character.
  */
 const keptCharactersMax = 1_000_000;
 /**
- * The most characters that are compiled before other requests run; this takes five milliseconds at
- * most.
+ * The most pattern characters that are compiled before other requests run. This takes five
+ * milliseconds at most.
  */
 const charactersBetweenTurnsMax = 20_000;
 
 /**
- * Compiled patterns are cached, because each chain of identities reads its rules again every
+ * Compiled patterns are cached, because the rules of each chain of identities are read again every
  * second.
  */
 const patternCache = new LRUCache<string, Pattern>({

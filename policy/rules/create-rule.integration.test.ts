@@ -41,15 +41,15 @@ beforeEach(async () => {
 });
 
 const expectedRefusal = (code: ErrorCode) => expect.objectContaining({ code });
-const remove = (being: TestIdentity, id: string) =>
-  world.gateway.deleteRule({ principal: world.sign(being), id }, testDeadline());
+const remove = (identity: TestIdentity, id: string) =>
+  world.gateway.deleteRule({ principal: world.sign(identity), id }, testDeadline());
 const list = (
-  being: TestIdentity,
+  identity: TestIdentity,
   more: Partial<RuleFilter> & { limit?: number; cursor?: string | null } = {},
 ) =>
   world.gateway.listRules(
     {
-      principal: world.sign(being),
+      principal: world.sign(identity),
       identityId: more.identityId ?? null,
       effect: more.effect ?? null,
       createdBy: more.createdBy ?? null,
@@ -60,13 +60,14 @@ const list = (
     },
     testDeadline(),
   );
-const patternsOf = async (being: TestIdentity, identityId?: string) =>
-  (await list(being, identityId === undefined ? {} : { identityId })).items.map(
+const patternsOf = async (identity: TestIdentity, identityId?: string) =>
+  (await list(identity, identityId === undefined ? {} : { identityId })).items.map(
     ({ pattern }) => pattern,
   );
 
 /**
- * The events in the outbox, whether relayed or not, with their bodies as subscribers receive them.
+ * The events in the outbox, both relayed and waiting, with their bodies as subscribers receive
+ * them.
  */
 async function eventsOf(orgId: string): Promise<Event[]> {
   const rows = await world.db<{ body: string }[]>`
@@ -157,10 +158,16 @@ describe('creating rules', () => {
 
   test.for<[name: string, body: object]>([
     ['a pattern that could never match', { pattern: 'git*:a:b' }],
-    ['a pattern whose spelling no key has', { effect: 'deny', pattern: 'svc:act:caf%C3%A9' }],
-    ['a pattern whose path no call can have', { effect: 'deny', pattern: 'http:DELETE:h/a/../b' }],
-    ['an end in the past', { pattern: 'a:b:c', expires_at: '2020-01-01T00:00:00Z' }],
-    ['a least risk on an allow rule', { pattern: 'a:b:c', risk_at_least: 'write' }],
+    [
+      'a pattern with a spelling that no permission key has',
+      { effect: 'deny', pattern: 'svc:act:caf%C3%A9' },
+    ],
+    [
+      'a pattern with a path that no call can have',
+      { effect: 'deny', pattern: 'http:DELETE:h/a/../b' },
+    ],
+    ['an expiry in the past', { pattern: 'a:b:c', expires_at: '2020-01-01T00:00:00Z' }],
+    ['a minimum risk on an allow rule', { pattern: 'a:b:c', risk_at_least: 'write' }],
   ])('refuses a rule with %s', async ([, body]) => {
     const request = {
       principal: world.sign(ann),
@@ -172,7 +179,7 @@ describe('creating rules', () => {
     );
   });
 
-  test('creates deny rules that match their address in whatever spelling the rule was entered', async () => {
+  test('creates deny rules that match an address in whatever spelling the address was entered', async () => {
     const call = httpCallOf({ method: 'DELETE', target: 'https://h.example/admin/users' });
     await world.rule(ann, bot, 'allow http:DELETE:h.example/**');
     expect((await world.decide(bot, call)).outcome).toBe('permit');
@@ -183,7 +190,7 @@ describe('creating rules', () => {
     expect((await world.decide(bot, call)).outcome).toBe('denied');
   });
 
-  test('matches the encoded hidden characters of a key although an earlier release stored the rule unencoded', async () => {
+  test('matches a key with encoded invisible characters, although an earlier release stored the rule unencoded', async () => {
     const repo = 'r\u202eevil\u200b';
     const call = { ...createIssue, params: { ...createIssue.params, repo } };
     const other = world.below(ann, 'other');
@@ -246,8 +253,8 @@ describe('listing and deleting rules', () => {
       signPlanting(world, { on: bot, by: ann, patterns, approvalId }),
       testDeadline(),
     );
-    const listRuleNames = async (being: TestIdentity, filter: Partial<RuleFilter>) =>
-      (await list(being, filter)).items.map(({ pattern }) => pattern.at(-1)).join('');
+    const listRuleNames = async (identity: TestIdentity, filter: Partial<RuleFilter>) =>
+      (await list(identity, filter)).items.map(({ pattern }) => pattern.at(-1)).join('');
 
     expect(await listRuleNames(admin, { effect: 'deny' })).toBe('ed');
     expect(await listRuleNames(admin, { effect: 'deny', createdBy: ann.id })).toBe('d');
@@ -319,7 +326,7 @@ describe('listing and deleting rules', () => {
     expect(await patternsOf(ann)).toEqual(['a:b:c']);
   });
 
-  test('ignores expired rules, and does not list them', async () => {
+  test('neither applies nor lists expired rules', async () => {
     const rule = await world.rule(ann, bot, 'allow github:*:*');
     await world.db`update policy.rule set expires_at = now() - interval '1 second' where id = ${rule.id}`;
     await world.rule(ann, bot, 'allow other:a:b');
@@ -328,7 +335,7 @@ describe('listing and deleting rules', () => {
     expect(await patternsOf(ann)).toEqual(['other:a:b']);
   });
 
-  test('lists only the rules whose pattern names the requested service', async () => {
+  test('lists only the rules that name the requested service', async () => {
     await world.rule(ann, bot, 'allow github:*:*');
     await world.rule(ann, bot, 'allow github_2:a:b');
     await world.rule(ann, bot, 'allow org/github:a:b');
@@ -343,7 +350,7 @@ describe('listing and deleting rules', () => {
     }
   });
 
-  test('lists only the rules of the org when they are requested', async () => {
+  test('lists only the rules on the org when the scope is org', async () => {
     await world.rule(ann, bot, 'allow github:*:*');
     await world.rule(admin, null, 'deny github:delete_repository:*');
 
@@ -352,7 +359,7 @@ describe('listing and deleting rules', () => {
   });
 });
 
-describe('planting rules', () => {
+describe('creating the rules of a decision', () => {
   const signTestPlanting = (more: Partial<Parameters<typeof signPlanting>[1]> = {}) =>
     signPlanting(world, {
       on: bot,
@@ -367,7 +374,7 @@ describe('planting rules', () => {
   const plantRule = (request: ReturnType<typeof signTestPlanting>) =>
     world.approvals.plantRules(request, testDeadline());
 
-  test('plants each rule once, with one event, for twenty concurrent requests on two replicas', async () => {
+  test('creates each rule once, with one event, for twenty concurrent requests on two replicas', async () => {
     await using _replica = await world.startReplica();
     const request = signTestPlanting();
     const replies = await Promise.all(Array.from({ length: 20 }, () => plantRule(request)));
@@ -379,7 +386,7 @@ describe('planting rules', () => {
     expect(await patternsOf(ann)).toHaveLength(2);
   });
 
-  test('does not give a planted rule the title of a service that took the name since', async () => {
+  test('does not describe a rule with the title of a service that took over the name since', async () => {
     const [service] = world.neighbours.services;
     await plantRule(signTestPlanting());
     const before = (await list(ann)).items[0]?.description;
@@ -392,7 +399,7 @@ describe('planting rules', () => {
     ]);
   });
 
-  test('plants rules that allow the approved call and are limited to the service of that call', async () => {
+  test('creates rules that allow the approved call and are limited to the service of that call', async () => {
     await plantRule(signTestPlanting());
     expect((await world.decide(bot, createIssue)).outcome).toBe('permit');
     const other = { ...createIssue, params: { owner: 'acme', repo: 'other', title: 'x' } };
@@ -404,7 +411,7 @@ describe('planting rules', () => {
     expect((await world.decide(bot, createIssue)).outcome).toBe('gap');
   });
 
-  test('does not plant a deleted rule again when the event is delivered again', async () => {
+  test('does not create a deleted rule again when the event is delivered again', async () => {
     const request = signTestPlanting();
     const { ruleIds } = await plantRule(request);
     for (const id of ruleIds) await remove(ann, id);
@@ -413,7 +420,7 @@ describe('planting rules', () => {
     expect(await patternsOf(ann)).toEqual([]);
   });
 
-  test('plants two rules when two approvals remember the same pattern', async () => {
+  test('creates two rules when two approvals remember the same pattern', async () => {
     const [first, second] = [
       await plantRule(signTestPlanting()),
       await plantRule(signTestPlanting()),
@@ -422,7 +429,7 @@ describe('planting rules', () => {
     expect(new Set([...first.ruleIds, ...second.ruleIds]).size).toBe(4);
   });
 
-  test("counts a rule that an agent made only while the agent's own authority covers it", async () => {
+  test("applies a rule that an agent made only while the agent's own authority covers the rule", async () => {
     const sub = world.below(bot, 'sub');
     const ownRule = await world.rule(ann, bot, 'allow github:*:*');
     await plantRule(signTestPlanting({ on: sub, by: bot }));
@@ -432,7 +439,7 @@ describe('planting rules', () => {
     expect((await world.decide(sub, createIssue)).outcome).toBe('gap');
   });
 
-  test('counts a rule that another subagent made on the common agent only while the authority of its maker covers it', async () => {
+  test('applies a rule that another subagent made on the common agent only while its maker’s authority covers the rule', async () => {
     const sibling = world.below(bot, 'sibling', { inheritPermissions: true });
     const ownRule = await world.rule(ann, sibling, 'allow github:*:*');
     await plantRule(signTestPlanting({ by: sibling }));
@@ -447,7 +454,7 @@ describe('planting rules', () => {
     expect((await world.decide(bot, createIssue)).outcome).toBe('gap');
   });
 
-  test('lets a user delete rules that its agent’s decision planted, and only admins those of an admin’s decision', async () => {
+  test('lets a user delete rules from its agent’s decision, but only admins delete rules from an admin’s decision', async () => {
     await world.rule(ann, bot, 'allow github:*:*');
     const rulesByAgent = await plantRule(
       signTestPlanting({ on: world.below(bot, 'sub'), by: bot }),
@@ -461,7 +468,7 @@ describe('planting rules', () => {
     }
   });
 
-  test('plants nothing on an identity that does not exist', async () => {
+  test('creates no rule on an identity that does not exist', async () => {
     const missingIdentity = { ...bot, id: newId() };
     await expect(plantRule(signTestPlanting({ on: missingIdentity }))).rejects.toEqual(
       expectedRefusal('not_found'),
@@ -473,13 +480,13 @@ describe('planting rules', () => {
     );
   });
 
-  test('plants nothing for components other than approvals', async () => {
+  test('creates no rule for components other than approvals', async () => {
     await expect(world.gateway.plantRules(signTestPlanting(), testDeadline())).rejects.toEqual(
       expectedRefusal('unavailable'),
     );
   });
 
-  test('plants rules from the event when the direct request failed, and only once however often the event arrives', async () => {
+  test('creates rules from the event when the direct request failed, and only once however often the event arrives', async () => {
     const approvalId = newId();
     const { gap, decision } = signTestPlanting({ approvalId });
     const event = {
@@ -511,8 +518,8 @@ describe('planting rules', () => {
   });
 });
 
-describe('all replicas of policy', () => {
-  test('learn of a new rule from its event', async () => {
+describe('the replicas of policy', () => {
+  test('all learn of a new rule from its event', async () => {
     await using _replica = await world.startReplica();
     await world.decide(bot, createIssue);
     await world.rule(ann, bot, 'allow github:issues.create:*');
@@ -526,7 +533,7 @@ describe('all replicas of policy', () => {
 });
 
 describe('the description of a rule', () => {
-  test('names the service by its title and the holder by name, in lists and when it is made', async () => {
+  test('has the title of the service and the name of the holder, in lists and on creation', async () => {
     connectGithub(world, ann, { name: 'work' });
     await world.settle();
     const made = await world.rule(ann, bot, 'allow work:issues.create:site');

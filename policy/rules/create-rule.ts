@@ -17,14 +17,14 @@ import { listRuleServices } from './rule-services.ts';
 import type { RuleTarget } from './rule-services.ts';
 
 /**
- * The most rules on one identity or on the org. The decisions about all calls below it read these
- * rules.
+ * The most rules on one identity or on the org. Every decision about a call below it reads all
+ * these rules.
  */
 const rulesPerIdentityMax = 500;
 
 /**
- * Creates a rule for a person: on an identity of its own subtree, or, for an admin, anywhere in
- * the org and on the org itself.
+ * Creates a rule for a person. The rule is on an identity of the person's own subtree. Admins may
+ * also create rules on any other identity of the org and on the org itself.
  */
 export async function createRule(
   deps: Deps,
@@ -108,7 +108,7 @@ function requireValidTerms(body: CreateRuleBody, nowMs: number): void {
   }
 }
 
-/** Finds which actions the rule stops. If that fails, the rule is created nevertheless. */
+/** Finds which actions the rule stops. If the search fails, the rule is created nevertheless. */
 async function findStoppedActions(
   { registry, lookups, logger }: Deps,
   rule: CreatedRule,
@@ -159,7 +159,7 @@ function assertMayWriteRules(caller: Principal): void {
   );
 }
 
-/** The chain of the identity that the rule is to be on; empty for a rule on the org. */
+/** The chain of the identity that the rule will be on; empty for a rule on the org. */
 async function findChainForRule(
   { auth }: Deps,
   { caller, signed, identityId }: { caller: Principal; signed: string; identityId: string | null },

@@ -19,12 +19,13 @@ interface NamedService {
 type DescribeDeps = Pick<Deps, 'lookups' | 'auth' | 'logger'>;
 
 const lookUpsAtOnceMax = 20;
-/** No look-up begins when less time than this is left to answer: each may take two seconds. */
+/** No look-up starts when less than this time is left: each look-up may take two seconds. */
 const reservedMs = 2_200;
 
 /**
- * Adds to each rule what it says in words (docs/reference/permissions.md#rules-in-words). A rule
- * whose identity cannot be read stays without; a service that cannot be read is called by its name.
+ * Adds to each rule its description in words (docs/reference/permissions.md#rules-in-words). A rule
+ * whose identity cannot be read gets no description. A service that cannot be read is called by its
+ * name.
  */
 export async function describeRules<R extends Rule>(
   deps: DescribeDeps,
@@ -75,9 +76,11 @@ export async function describeRules<R extends Rule>(
 
 function patternOf(rule: Rule, found: NamedService | undefined): DescribedPattern {
   const key = splitKey(rule.pattern) ?? { service: rule.pattern, action: anyName, arg: anyName };
-  // A rule that an approval planted holds for one service only, whatever has its name now.
-  const isMeant = found?.id === null || rule.service_id === null || rule.service_id === found?.id;
-  const service = isMeant ? found : undefined;
+  // A rule that a decision created is limited to one service, even if another service has the same
+  // name now.
+  const isRuleService =
+    found?.id === null || rule.service_id === null || rule.service_id === found?.id;
+  const service = isRuleService ? found : undefined;
   const action =
     service &&
     Object.values(service.template.actions).find((each) => encodeName(each.key) === key.action);
@@ -121,7 +124,7 @@ async function findNamedService(
   return { id: service.id, words, template };
 }
 
-/** Looks each of them up once, some at a time; what cannot be found in time is left out. */
+/** Looks up each key once, several at a time. Leaves out keys that cannot be looked up in time. */
 async function lookUpEach<Answer>(
   questions: readonly string[],
   lookUp: (question: string) => Promise<Answer>,

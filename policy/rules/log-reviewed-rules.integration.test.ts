@@ -62,7 +62,7 @@ test.for<[names: string[], expected: Record<string, string | undefined>, sentenc
       testDeadline(),
     );
 
-    // Runs the migrations again, as an upgrade of an installation with these rules would.
+    // Runs the migrations again, as an upgrade of an installation with these rules would do.
     for (const name of names) {
       const file = new URL(`../migrations/${name}.sql`, import.meta.url);
       const sql = await readFile(file, 'utf8');
@@ -107,7 +107,7 @@ test.for<[names: string[], expected: Record<string, string | undefined>, sentenc
     const loggedChanges: Record<string, string> = {};
     const logger = {
       warn: ({ ruleId, change }: { ruleId: string; change: string }) => {
-        // Rules of other tests are logged too.
+        // The log also contains rules of other tests.
         const rule = ruleId === deletedRule.id ? 'the deleted one' : ids.get(ruleId);
         if (rule !== undefined) loggedChanges[rule] = change;
       },

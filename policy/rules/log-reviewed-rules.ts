@@ -4,7 +4,7 @@ import { takeUnloggedRules } from './rule-review.sql.ts';
 
 const batchMax = 500;
 
-/** Logs each rule whose meaning an upgrade has changed, once. */
+/** Logs, once, each rule whose meaning has changed through an upgrade. */
 export async function logReviewedRules({ db, logger }: Pick<Deps, 'db' | 'logger'>): Promise<void> {
   for (;;) {
     const rules = await takeUnloggedRules(db, batchMax);

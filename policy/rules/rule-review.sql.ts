@@ -10,8 +10,8 @@ export interface ReviewedRule {
 }
 
 /**
- * Returns rules whose meaning an upgrade has changed and that were not logged yet, and marks them
- * as logged.
+ * Returns rules whose meaning has changed through an upgrade and that were not logged yet. Marks
+ * these rules as logged.
  */
 export async function takeUnloggedRules(sql: Sql, limit: number): Promise<ReviewedRule[]> {
   const rows = await sql<

@@ -2,15 +2,18 @@ import type { Deadline } from '#bus';
 import type { ServiceRecord } from '#contracts/bus/registry';
 import type { Deps, Owner } from '../deps.ts';
 
-/** The services that a rule can concern are those of a user, or, for a rule on the org, of all members. */
+/**
+ * Which services a rule can concern: those of one user or, for a rule on the org, those of all
+ * members.
+ */
 export interface RuleTarget {
   readonly owner: Owner;
   readonly isForOrg: boolean;
 }
 
 /**
- * The services that the user of the rule's identity can call; for a rule on the whole org, the
- * services of all members.
+ * Lists the services that the user above the rule's identity can call. For a rule on the whole org,
+ * lists the services of all members.
  */
 export async function* listRuleServices(
   registry: Deps['registry'],

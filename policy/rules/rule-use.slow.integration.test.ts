@@ -63,7 +63,7 @@ describe('the number of uses of a rule', () => {
     expect(counted?.used).toEqual({ count: 21, last_at: counted?.last_used_at });
   });
 
-  test('counts the calls that a deny rule refused, and is null for a rule that decided none', async () => {
+  test('counts the calls that a deny rule refused, and is null for a rule that decided no call', async () => {
     await world.rule(ann, bot, 'deny github:issues.create:*');
     await world.rule(ann, bot, 'allow github:issues.list:*');
     await using replica = await world.startReplica();

@@ -6,12 +6,14 @@ import { addRuleUses } from './rule.sql.ts';
 /** Counts how often each rule allowed or refused a call, and stores the counts every ten seconds. */
 export interface RuleUse extends AsyncDisposable {
   count(orgId: string, ruleId: string): void;
-  /** Stores the counts of the uses since the last write. */
+  /** Stores the uses that were counted since the last write. */
   flush(): Promise<void>;
 }
 
 const flushEveryMs = 10_000;
-/** The most rules that are counted between two writes. Uses of further rules are not counted. */
+/**
+ * The most rules whose uses are counted between two writes. Uses of further rules are not counted.
+ */
 const countedRulesMax = 20_000;
 
 export function startRuleUse({ db, logger }: { db: Database; logger: Logger }): RuleUse {

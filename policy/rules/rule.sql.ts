@@ -67,7 +67,7 @@ const walkedColumns = [...columns, 'via_client_id', 'creator_chain'];
 const guardedColumns = [...columns, 'owner_id', 'made_by_admin'];
 
 /**
- * Lists every rule in force of the org and of these identities. The list has no limit, because a
+ * Lists every rule in force on the org and on these identities. The list has no limit, because a
  * missing deny rule would permit a call.
  */
 export async function listLiveRules(
@@ -98,7 +98,7 @@ export async function listLiveRules(
   }));
 }
 
-/** The conditions on the listed rules; a field that is null sets no condition. */
+/** The conditions that the listed rules must meet. A field that is null sets no condition. */
 export interface RuleFilter {
   readonly identityId: string | null;
   readonly effect: Rule['effect'] | null;
@@ -111,8 +111,8 @@ export interface RuleFilter {
 }
 
 /**
- * A page of rules, newest first. `ownerId` leaves out the rules on the subtrees of other users.
- * Rules on the org are always listed.
+ * A page of rules, newest first. If `ownerId` is set, rules on the subtrees of other users are left
+ * out. Rules on the org are always listed.
  */
 export async function listRulePage(
   sql: Sql,
@@ -181,8 +181,8 @@ export async function countLiveRules(
 }
 
 /**
- * Inserts a rule. Returns undefined when the same approval has already planted the same pattern,
- * even if that rule was deleted since.
+ * Inserts a rule. Returns undefined when a rule with the same approval and pattern exists, even a
+ * deleted one.
  */
 export async function insertRule(sql: Sql, rule: NewRule): Promise<PublicRule | undefined> {
   const [row] = await sql<RuleRow[]>`
@@ -246,7 +246,10 @@ export interface UsedRule {
   readonly uses: number;
 }
 
-/** Adds to the counts of uses. Rows are locked in the order of their ids, so that replicas cannot deadlock. */
+/**
+ * Adds to the stored numbers of uses. The rows are locked in the order of their ids, so that
+ * replicas cannot deadlock.
+ */
 export async function addRuleUses(sql: Sql, usedRules: readonly UsedRule[]): Promise<void> {
   const sorted = usedRules.toSorted((left, right) => (left.ruleId < right.ruleId ? -1 : 1));
   await sql`
@@ -273,7 +276,7 @@ export async function addRuleUses(sql: Sql, usedRules: readonly UsedRule[]): Pro
 
 /**
  * Deletes rules that ended a month ago. Events are kept for less than a month, so no event can
- * plant these rules again.
+ * create these rules again.
  */
 export async function pruneEndedRules(sql: Sql, limit: number): Promise<number> {
   const { count } = await sql`

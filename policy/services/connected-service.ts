@@ -19,8 +19,8 @@ export async function getConnectedService(
   if (service.status === 'disabled') throw serviceDisabled(service.name);
   const template = await getOwnersTemplate(lookups, owner, service.template);
   const { name: serviceName, baseUrl } = service;
-  // The template or an admin must have given the address; the registry alone is not trusted with
-  // it.
+  // The address must come from the template or from an admin. Policy does not trust the registry to
+  // say where calls go.
   const isAddressGenuine =
     serversOf(template).some((server) => isServedAt(server, baseUrl)) ||
     (await lookups.isKnownAddress(owner.orgId, baseUrl));
@@ -29,8 +29,8 @@ export async function getConnectedService(
 }
 
 /**
- * Finds the template of a service. A member's own template applies only to calls by that member and
- * its agents.
+ * Finds the template of a service. A member's own template is used only for calls by that member
+ * and the member's agents.
  */
 export async function getOwnersTemplate(
   lookups: Lookups,

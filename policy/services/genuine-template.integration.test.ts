@@ -36,7 +36,7 @@ beforeEach(async () => {
   await pinTemplate({});
 });
 
-/** Pins the service to this template version, which policy has not cached. */
+/** Pins the service to this template version. Policy has not cached the version. */
 async function pinTemplate(reference: Partial<TemplateReference>): Promise<TemplateReference> {
   const { services, templates } = world.neighbours;
   const [service] = services;
@@ -83,7 +83,7 @@ async function expectRefused(): Promise<void> {
 }
 
 describe("the registry's answer for a built-in template", () => {
-  test('is accepted when its content is the shipped one, which permit and permission gap name', async () => {
+  test('is accepted when its content is the shipped one, and both permit and permission gap name the version', async () => {
     const permit = world.permitIn(await world.decide(bot, listIssues));
     const gap = world.gapIn(await world.decide(bot, createIssue));
     expect(permit.templateDigest).toBe(templateDigest(shippedTemplate));
@@ -171,7 +171,7 @@ describe("the registry's answer for a published template", () => {
     await expectRefused();
   });
 
-  test('is refused under the number of another version', async () => {
+  test('is refused when it has the number of another version', async () => {
     await pinTemplate({ tier: 'org', ownerId: ann.orgId });
     const [first] = world.neighbours.templates as [CompiledTemplate];
     world.neighbours.templates[0] = { ...first, ...changeCreateAction({ summary: 'The first' }) };
@@ -199,21 +199,21 @@ describe("the registry's answer for a published template", () => {
   });
 });
 
-describe('recording a published template', () => {
-  const record = (being: TestIdentity, tier: 'user' | 'org') =>
+describe('recording a published template with policy', () => {
+  const record = (identity: TestIdentity, tier: 'user' | 'org') =>
     world.gateway.recordTemplate(
-      { principal: world.sign(being), key: 'github', tier, version: testVersion },
+      { principal: world.sign(identity), key: 'github', tier, version: testVersion },
       testDeadline(),
     );
 
-  /** Saves the template in the registry, without recording it with policy. */
+  /** Saves the template in the registry. Policy does not record the template. */
   async function saveTemplate(owner: Pick<TemplateReference, 'tier' | 'ownerId'>): Promise<void> {
     await pinTemplate(owner);
     const [saved] = world.neighbours.templates as [CompiledTemplate];
     world.neighbours.forgedTemplate = saved;
   }
 
-  test('makes policy accept this content, and no other under its version number', async () => {
+  test('makes policy accept this content, and no other content under the version number', async () => {
     await saveTemplate({ tier: 'org', ownerId: ann.orgId });
     await expectRefused();
     await record(ann, 'org');
@@ -230,7 +230,8 @@ describe('recording a published template', () => {
     const outcomes = await Promise.allSettled(
       Array.from({ length: 20 }, () => world.decide(bot, createIssue)),
     );
-    // One replica has cached the published template; the other asks the registry and refuses its answer.
+    // One replica has the published template in its cache. The other replica asks the registry and
+    // refuses its answer.
     const seenOutcomes = outcomes.map((each) =>
       each.status === 'fulfilled' ? each.value.outcome : each.reason.details.reason,
     );
@@ -241,21 +242,21 @@ describe('recording a published template', () => {
     const member = world.user('bob');
     const auditor = world.user('eve', { role: 'auditor' });
     await saveTemplate({ tier: 'org', ownerId: ann.orgId });
-    for (const being of [member, auditor, bot, world.below(member, 'hers')]) {
+    for (const identity of [member, auditor, bot, world.below(member, 'hers')]) {
       // oxlint-disable-next-line no-await-in-loop -- one after another
-      await expect(record(being, 'org')).rejects.toMatchObject({ code: 'forbidden' });
+      await expect(record(identity, 'org')).rejects.toMatchObject({ code: 'forbidden' });
     }
     await saveTemplate({ tier: 'user', ownerId: member.id });
-    for (const being of [auditor, bot]) {
+    for (const identity of [auditor, bot]) {
       // oxlint-disable-next-line no-await-in-loop -- one after another
-      await expect(record(being, 'user')).rejects.toMatchObject({ code: 'forbidden' });
+      await expect(record(identity, 'user')).rejects.toMatchObject({ code: 'forbidden' });
     }
-    // The record belongs to this user alone and counts for no other user.
+    // The record applies to this user only.
     await expect(record(ann, 'user')).rejects.toMatchObject({ code: 'unavailable' });
     await expect(record(member, 'user')).resolves.toEqual({});
   });
 
-  test('is accepted from the gateway alone', async () => {
+  test('is accepted from the gateway only', async () => {
     const fields = { principal: world.sign(ann), key: 'github', tier: 'org', version: 1 } as const;
     const others = await Promise.all(
       (['registry', 'executor', 'approvals'] as const).map(async (component) =>
@@ -271,14 +272,14 @@ describe('recording a published template', () => {
   });
 });
 
-describe("the registry's address of a service", () => {
+describe('the address of a service, as the registry returns it,', () => {
   const setBaseUrl = async (baseUrl: string) => {
     const [service] = world.neighbours.services;
     if (service !== undefined) service.baseUrl = baseUrl;
     await world.settle();
   };
-  const recordAddressAs = (being: TestIdentity, baseUrl: string) =>
-    world.gateway.recordAddress({ principal: world.sign(being), baseUrl }, testDeadline());
+  const recordAddressAs = (identity: TestIdentity, baseUrl: string) =>
+    world.gateway.recordAddress({ principal: world.sign(identity), baseUrl }, testDeadline());
   const outcomeOf = (call: Call) =>
     world.decide(bot, call).then(
       ({ outcome }) => outcome,
@@ -288,7 +289,7 @@ describe("the registry's address of a service", () => {
   beforeEach(() => void (world.neighbours.areAddressesGiven = false));
   afterAll(() => void (world.neighbours.areAddressesGiven = true));
 
-  test('is accepted if the template or an admin of the org gave it', async () => {
+  test('is accepted if the template or an admin of the org gave the address', async () => {
     await setBaseUrl('https://git.acme.example/api');
     const verbCall = httpCallOf({ service: 'github', target: '/zen' });
     expect(await outcomeOf(createIssue)).toBe('address_not_genuine');
@@ -306,11 +307,11 @@ describe("the registry's address of a service", () => {
     expect(await outcomeOf(createIssue)).toBe('gap');
   });
 
-  test('is recorded for admins alone, and from the gateway alone', async () => {
+  test('is recorded only for admins, and only from the gateway', async () => {
     const member = world.user('bob');
-    for (const being of [member, bot, world.user('eve', { role: 'auditor' })]) {
+    for (const identity of [member, bot, world.user('eve', { role: 'auditor' })]) {
       // oxlint-disable-next-line no-await-in-loop -- one after another
-      await expect(recordAddressAs(being, 'https://x.example')).rejects.toMatchObject({
+      await expect(recordAddressAs(identity, 'https://x.example')).rejects.toMatchObject({
         code: 'forbidden',
       });
     }

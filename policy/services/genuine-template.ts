@@ -9,8 +9,8 @@ import { isKnownTemplate, isRecordedVersion } from './known-template.sql.ts';
 
 /**
  * Throws unless the template is the requested one, is built in or belongs to this org, and has the
- * shipped or published content. The registry stores and compiles templates, but it must not choose
- * where calls go, how risky they are and what people see of them.
+ * content that was shipped or published. The registry stores and compiles templates, but it must
+ * not decide where calls go, how risky they are or what people see of them.
  */
 export async function checkGenuine(
   { db, logger }: { db: Database; logger: Logger },
@@ -47,8 +47,8 @@ export function isRequestedTemplate(
 }
 
 /**
- * The error for a template version that policy has no record of: an earlier release published it
- * before versions were recorded, or the registry has forged it.
+ * The error for a template version that policy has no record of. Either an earlier release
+ * published the version before versions were recorded, or the registry has forged it.
  */
 function notRecorded({ key, tier, version }: TemplateReference): AppError {
   const route = `POST /v1/templates/${key}/publish?tier=${tier} {"version": ${version}}`;

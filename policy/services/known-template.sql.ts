@@ -39,8 +39,8 @@ export async function isRecordedVersion(
 }
 
 /**
- * Records a template version. Only the first record of a version counts; later ones change nothing.
- * Returns `full` when the owner already has `max` versions.
+ * Records a template version. Only the first record of a version counts; later records change
+ * nothing. Returns `full` when the owner already has `max` versions.
  */
 export async function insertKnownTemplate(
   sql: Sql,

@@ -20,16 +20,16 @@ interface ListServiceHostsFields {
   readonly orgId: string;
   readonly userId: string;
   readonly template: TemplateReference;
-  /** The service's own base URL; null for a service at the address of its template. */
+  /** The service's own base URL. Null if the service uses the address in its template. */
   readonly baseUrl: string | null;
   readonly scheme?: string | undefined;
 }
 
 /**
- * Lists the hosts that the credentials of a new service may go to: that of the server at which it is,
- * those of actions, those that give out tokens for it, and that of a base URL that an admin gave. All of
- * them are of the shipped or published template. The registry needs the list, but the
- * executor asks for it, so that the registry cannot invent hosts.
+ * Lists the hosts that the credentials of a new service may go to: the host of its server or of the
+ * base URL that an admin gave, the hosts of action servers, and the hosts that issue tokens. All
+ * hosts but the admin's come from the shipped or published template. The registry needs the list,
+ * but the executor requests it from policy, so that the registry cannot invent hosts.
  */
 export async function listServiceHosts(
   { lookups }: Pick<Deps, 'lookups'>,
@@ -39,7 +39,7 @@ export async function listServiceHosts(
   const template = await getOwnersTemplate(lookups, { orgId, userId }, reference);
   const tokenHosts = tokenHostsOf(template);
   if (baseUrl === null) {
-    // The earlier release of the executor names no scheme.
+    // An executor of the earlier release sends no scheme.
     const hosts = scheme === undefined ? template.hosts : credentialHostsFor(template, [scheme]);
     return {
       hosts: [...new Set([...hosts, ...tokenHosts])],
@@ -60,7 +60,10 @@ export async function listServiceHosts(
   return { hosts: [...new Set([hostOf(url), ...tokenHosts])] };
 }
 
-/** What a connection that is bound to a part of the account may go to. */
+/**
+ * The addresses that a connection may go to when it is bound to one site of the account. Empty if
+ * the server does not depend on the account.
+ */
 function accountPart(
   template: CompiledTemplate,
   server: TemplateServer | undefined,
@@ -71,7 +74,7 @@ function accountPart(
   return { account: { ...account, ...(actionServers.length === 0 ? {} : { actionServers }) } };
 }
 
-/** The hosts that give out tokens for the secrets of the template. */
+/** The hosts that issue tokens in exchange for the secrets of the template. */
 function tokenHostsOf({ auth }: CompiledTemplate): string[] {
   return auth.flatMap((method) =>
     method.type === 'apiKey' ? (tokenHostOf(method.derivation) ?? []) : [],

@@ -5,7 +5,7 @@ import { insertKnownAddress } from './known-address.sql.ts';
 
 /**
  * Records a base URL that an admin gives for a service. No template contains this URL, and policy
- * does not trust the registry with it.
+ * does not trust the registry to say that an admin gave it.
  */
 export async function recordAddress(
   { db, readPrincipal, newId }: Pick<Deps, 'db' | 'readPrincipal' | 'newId'>,

@@ -25,8 +25,8 @@ afterAll(() => world[Symbol.asyncDispose]());
 beforeEach(() => void (testVersion += 1));
 
 /**
- * Saves the template version in the registry and pins the service to it, without recording it with
- * policy.
+ * Saves the template version in the registry and pins the service to this version. Policy does not
+ * record the version.
  */
 async function saveTemplate(
   owner: Pick<TemplateReference, 'tier' | 'ownerId'>,
@@ -39,14 +39,14 @@ async function saveTemplate(
   await world.settle();
 }
 
-const record = (being: TestIdentity, tier: 'user' | 'org') =>
+const record = (identity: TestIdentity, tier: 'user' | 'org') =>
   world.gateway.recordTemplate(
-    { principal: world.sign(being), key: 'github', tier, version: testVersion },
+    { principal: world.sign(identity), key: 'github', tier, version: testVersion },
     testDeadline(),
   );
-const forget = (being: TestIdentity, tier: 'user' | 'org') =>
+const forget = (identity: TestIdentity, tier: 'user' | 'org') =>
   world.gateway.forgetTemplate(
-    { principal: world.sign(being), key: 'github', tier },
+    { principal: world.sign(identity), key: 'github', tier },
     testDeadline(),
   );
 const countDigests = async (version: number) => {
@@ -96,7 +96,7 @@ describe('the recorded content of a template version', () => {
     expect(await countDigests(testVersion)).toBe(1);
   });
 
-  test('is missing for a version from an earlier release; the error asks for publishing the template again', async () => {
+  test('is missing for a version from an earlier release; the error asks to publish the template again', async () => {
     await saveTemplate({ tier: 'org', ownerId: ann.orgId });
     await expect(world.decide(bot, createIssue)).rejects.toMatchObject({
       details: { reason: 'template_not_genuine' },
@@ -124,7 +124,7 @@ describe('the number of recorded template versions', () => {
     `;
   };
 
-  test('is limited for each owner; deleting a template makes room', async () => {
+  test('is limited for each owner, and becomes smaller when a template is deleted', async () => {
     const bob = world.user('bob');
     const eve = world.user('eve');
     await insertVersions({ tier: 'user', ownerId: bob.id }, 5_000);
@@ -146,12 +146,12 @@ describe('the number of recorded template versions', () => {
     await expect(record(ann, 'org')).rejects.toMatchObject({ code: 'unavailable' });
   });
 
-  test('is reduced only for callers who may publish templates, and only by requests of the gateway', async () => {
+  test('becomes smaller only for callers who may publish templates, and only by requests of the gateway', async () => {
     const member = world.user('carl');
     const auditor = world.user('ida', { role: 'auditor' });
-    for (const being of [member, auditor, bot]) {
+    for (const identity of [member, auditor, bot]) {
       // oxlint-disable-next-line no-await-in-loop -- one after another
-      await expect(forget(being, 'org')).rejects.toMatchObject({ code: 'forbidden' });
+      await expect(forget(identity, 'org')).rejects.toMatchObject({ code: 'forbidden' });
     }
     await expect(forget(bot, 'user')).rejects.toMatchObject({ code: 'forbidden' });
     const registry = createClient(await world.bus('registry'), policy);
@@ -162,7 +162,7 @@ describe('the number of recorded template versions', () => {
   });
 });
 
-describe("the hosts that a service's credentials may go to", () => {
+describe("the list of hosts that a service's credentials may go to", () => {
   const listHostsFor = async (template: Partial<TemplateReference>, baseUrl: string | null) => {
     const executor = createClient(await world.bus('executor'), policy);
     const reference = {
@@ -178,7 +178,7 @@ describe("the hosts that a service's credentials may go to", () => {
     );
   };
 
-  test('are those of its template or of a base URL that an admin gave', async () => {
+  test('contains the hosts of the template or of a base URL that an admin gave', async () => {
     const publishedTemplate = { tier: 'org', ownerId: ann.orgId } as const;
     await saveTemplate(publishedTemplate);
     const notGenuineRefusal = { code: 'unavailable', details: { reason: 'template_not_genuine' } };
@@ -203,7 +203,7 @@ describe("the hosts that a service's credentials may go to", () => {
     });
   });
 
-  test("are not those of another user's template", async () => {
+  test("does not contain hosts of another user's template", async () => {
     const bob = world.user('bob');
     const templateOfBob = { tier: 'user', ownerId: bob.id } as const;
     await saveTemplate(templateOfBob);
@@ -211,7 +211,7 @@ describe("the hosts that a service's credentials may go to", () => {
     await expect(listHostsFor(templateOfBob, null)).rejects.toMatchObject({ code: 'unavailable' });
   });
 
-  test('are returned only to the executor', async () => {
+  test('is returned only to the executor', async () => {
     const registry = createClient(await world.bus('registry'), policy);
     const template = { key: 'github', tier: 'global', ownerId: null, version: 1 } as const;
     const request = { orgId: newId(), userId: newId(), template, baseUrl: null };

@@ -15,8 +15,8 @@ interface RecordTemplateFields {
 }
 
 /**
- * The most versions of one user or org, so that a member who publishes constantly cannot fill the
- * table.
+ * The most versions of one user or org. Without this limit, a member who publishes constantly could
+ * fill the table.
  */
 const versionsPerOwnerMax = 5_000;
 
@@ -82,7 +82,7 @@ function tooManyVersionsError(tier: Tier): AppError {
 
 /**
  * Throws unless the caller may publish. The registry checks this too, but policy does not rely on
- * that check.
+ * the registry.
  */
 function checkMayPublish({ kind, role }: Principal, tier: Tier): void {
   if (kind === 'user' && (role === 'admin' || (role === 'member' && tier === 'user'))) return;

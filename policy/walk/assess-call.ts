@@ -11,7 +11,8 @@ import { walk } from './domain/walk.ts';
 import type { Verdict } from './domain/walk.ts';
 
 /**
- * The verdict of the walk on a call, together with the call in the form that the walk decides on.
+ * The verdict of the permission walk on a call, together with the call in the form that the walk
+ * takes.
  */
 export interface Assessment {
   readonly verdict: Verdict | { readonly outcome: 'user' | 'platform' };
@@ -19,8 +20,8 @@ export interface Assessment {
 }
 
 /**
- * Decides a call by the walk. A user's own call is not walked, because a user needs no rule. The
- * actions of `platform` need no rule either, but obey deny rules
+ * Decides a call by the permission walk. A user's own call skips the walk, because a user needs no
+ * rule. The actions of `platform` need no rule either, but obey deny rules
  * (docs/reference/permissions.md#the-walk).
  */
 export async function assessCall(

@@ -8,8 +8,8 @@ import { loadChainRules, withCreatorsElsewhere } from './load-chain-rules.ts';
 import { recallCall } from './recall-call.ts';
 
 /**
- * The longest lifetime of a rule that an agent makes for reads which the read allowance permits it
- * (docs/reference/permissions.md#authority).
+ * The longest lifetime of a rule that an agent makes for a read which its own read allowance covers
+ * (docs/reference/permissions.md#authority). In milliseconds.
  */
 const readLifetimeMs = 24 * 60 * 60 * 1000;
 
@@ -51,11 +51,11 @@ export async function checkAuthority(
     cover: findAuthority({ rulesByIdentity, call, need: needOf(gap, text) }, identityId),
   }));
   const uncoveredKeys = coveredKeys.filter(({ cover }) => cover === null).map(({ text }) => text);
-  const endTimes = coveredKeys.flatMap(({ cover }) => endOf(cover, deps.now()) ?? []);
+  const expiryTimes = coveredKeys.flatMap(({ cover }) => expiryOf(cover, deps.now()) ?? []);
   return {
     covers: uncoveredKeys.length === 0,
     uncovered: uncoveredKeys,
-    untilMs: endTimes.length === 0 ? null : Math.min(...endTimes),
+    untilMs: expiryTimes.length === 0 ? null : Math.min(...expiryTimes),
   };
 }
 
@@ -65,7 +65,7 @@ function needOf(gap: Gap, text: string): CoverNeed {
   return { kind: 'pattern', pattern: compilePattern(text, false) };
 }
 
-function endOf(cover: Cover, nowMs: number): number | null {
+function expiryOf(cover: Cover, nowMs: number): number | null {
   if (cover === null) return null;
   return cover.by === 'read' ? nowMs + readLifetimeMs : cover.rule.expiresAtMs;
 }

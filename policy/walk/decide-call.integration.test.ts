@@ -31,7 +31,7 @@ afterAll(async () => {
 beforeEach(async () => {
   world.neighbours.services.length = 0;
   world.neighbours.secrets.length = 0;
-  // Each test uses an org of its own, so that org-wide rules of other tests do not apply.
+  // Each test uses another org, so that the org-wide rules of other tests do not apply.
   ann = world.user('ann', { orgId: newId() });
   bot = world.below(ann, 'bot');
   connectGithub(world, ann);
@@ -41,8 +41,8 @@ beforeEach(async () => {
 const expectedRefusal = (code: ErrorCode, details: object = {}) =>
   expect.objectContaining({ code, details: expect.objectContaining(details) });
 
-describe('policy, deciding the call of an action,', () => {
-  test('refuses an argument that is too long for a key before encoding it', async () => {
+describe('policy, when it decides an action call,', () => {
+  test('refuses an argument that is too long for a permission key before encoding the argument', async () => {
     const measureRefusalMs = async (repo: string) => {
       const before = process.threadCpuUsage();
       const callWithLongRepo = { ...listIssues, params: { owner: 'acme', repo } };
@@ -52,7 +52,7 @@ describe('policy, deciding the call of an action,', () => {
       const { user, system } = process.threadCpuUsage(before);
       return (user + system) / 1_000;
     };
-    /** The least of several, because the thread also collects garbage meanwhile. */
+    /** The shortest of several measurements, because the thread may collect garbage in between. */
     const measureLeastMs = async (repo: string) => {
       let leastMs = Infinity;
       for (let n = 0; n < 5; n += 1) leastMs = Math.min(leastMs, await measureRefusalMs(repo));
@@ -63,7 +63,7 @@ describe('policy, deciding the call of an action,', () => {
     expect(await measureLeastMs('\u202e'.repeat(300_000))).toBeLessThan(3 * plainTextMs + 50);
   });
 
-  test('signs keys of many long values, and says when they are too long together', async () => {
+  test('signs permission keys of many long values, and refuses them when they are too long together', async () => {
     const [template] = world.neighbours.templates;
     const labels = { type: 'array', items: { type: 'string' } };
     const listAction = actionOf('find', {
@@ -95,7 +95,7 @@ describe('policy, deciding the call of an action,', () => {
     await expect(decideFor('漢'.repeat(1_000))).rejects.toEqual(isTooLong);
   });
 
-  test('permits a read by an agent, with everything the executor needs', async () => {
+  test('permits a read by an agent, with everything that the executor needs', async () => {
     const reply = await world.decide(bot, listIssues);
     const permit = world.permitIn(reply);
 
@@ -129,7 +129,7 @@ describe('policy, deciding the call of an action,', () => {
     expect(permit.expiresAt).toBeGreaterThan(Date.now());
   });
 
-  test('answers with a permission gap for a write that no rule allows, with everything that a decider sees', async () => {
+  test('answers with a permission gap for a write that no rule allows, with everything that a decider must see', async () => {
     const reply = await world.decide(bot, createIssue);
 
     expect(policy.endpoints.decide.response.parse(reply)).toEqual(reply);
@@ -158,7 +158,7 @@ describe('policy, deciding the call of an action,', () => {
     });
   });
 
-  test('permits a call by a rule, and names the rule', async () => {
+  test('permits a call by a rule, and names that rule', async () => {
     const rule = await world.rule(ann, bot, 'allow github:issues.create:*');
     const permit = world.permitIn(await world.decide(bot, createIssue));
 
@@ -170,7 +170,7 @@ describe('policy, deciding the call of an action,', () => {
     });
   });
 
-  test('returns a denial as a result, not as an error', async () => {
+  test('returns a denial as a normal result, not as an error', async () => {
     await world.rule(ann, bot, 'allow github:*:*');
     await world.rule(ann, ann, 'deny github:issues.create:*');
     const reply = await world.decide(bot, createIssue);
@@ -179,7 +179,7 @@ describe('policy, deciding the call of an action,', () => {
     expect(reply).toMatchObject({ outcome: 'denied', reason: expect.stringContaining('user ann') });
   });
 
-  test("permits a user's call without a rule, but checks its parameters", async () => {
+  test("permits a user's call without a rule, but checks the parameters", async () => {
     await world.rule(ann, ann, 'deny *:*:*');
 
     expect(world.permitIn(await world.decide(ann, createIssue)).decision.by).toBe('user');
@@ -211,7 +211,7 @@ describe('policy, deciding the call of an action,', () => {
     });
   });
 
-  test('reads the inherit flag from auth and not from the principal', async () => {
+  test('reads the inherit flag from auth, not from the principal', async () => {
     const sub = world.below(bot, 'sub', { inheritPermissions: true });
     const principal = world.sign(sub);
     const decide = () =>
@@ -237,9 +237,9 @@ describe('policy, deciding the call of an action,', () => {
       'unknown_action',
       {},
     ],
-    ['an action on raw HTTP', { service: 'http' }, 'unknown_action', {}],
+    ['an action on the reserved service for raw HTTP', { service: 'http' }, 'unknown_action', {}],
     [
-      'a mistyped param',
+      'a misspelt parameter',
       { params: { owner: 'acme', repo: 'site', title: 'x', lables: [] } },
       'invalid_params',
       {
@@ -261,12 +261,12 @@ describe('policy, deciding the call of an action,', () => {
       {},
     ],
     [
-      'an argument too long for a key',
+      'an argument too long for a permission key',
       { params: { owner: 'a', repo: 'x'.repeat(5000), title: 'x' } },
       'invalid_params',
       {},
     ],
-  ])('refuses %s before an approval is raised', async ([, part, code, details]) => {
+  ])('refuses %s before a person is asked', async ([, part, code, details]) => {
     await expect(world.decide(bot, { ...createIssue, ...part })).rejects.toEqual(
       expectedRefusal(code, details),
     );
@@ -302,25 +302,25 @@ describe('policy, deciding the call of an action,', () => {
     else await expect(pendingDecision).resolves.toBeDefined();
   });
 
-  test('fails with the name of a missing secret, for every caller', async () => {
+  test('fails with the name of the missing secret, for every caller', async () => {
     world.neighbours.secrets.length = 0;
     await world.settle();
 
-    for (const being of [bot, ann]) {
-      await expect(world.decide(being, createIssue)).rejects.toEqual(
+    for (const identity of [bot, ann]) {
+      await expect(world.decide(identity, createIssue)).rejects.toEqual(
         expectedRefusal('credential_missing', { secret: 'github_token' }),
       );
     }
   });
 
   test.for([{ allowedHosts: ['other.example'] }, { allowedHosts: [] }])(
-    'refuses the call, to users too, when its secret may go only to the hosts $allowedHosts',
+    'refuses a call, also by a user, when its secret may go only to the hosts $allowedHosts',
     async ({ allowedHosts }) => {
       world.neighbours.secrets[0]!.allowedHosts = allowedHosts;
       await world.settle();
 
-      for (const being of [bot, ann]) {
-        await expect(world.decide(being, createIssue)).rejects.toEqual(
+      for (const identity of [bot, ann]) {
+        await expect(world.decide(identity, createIssue)).rejects.toEqual(
           expectedRefusal('host_not_allowed'),
         );
       }
@@ -349,7 +349,7 @@ describe('policy, deciding the call of an action,', () => {
   });
 });
 
-describe('an org-wide deny rule for deletes', () => {
+describe('an org-wide deny rule on deletes', () => {
   const raw = (method: HttpCall['method'], path: string) =>
     httpCallOf({ method, target: `https://${host}${path}` });
   const deleteRepo: Call = {
@@ -377,17 +377,25 @@ describe('an org-wide deny rule for deletes', () => {
       { ...deleteRepo, service: 'hub' },
       'denied',
     ],
-    ['refuses a raw call', raw('DELETE', '/repos/acme/site'), 'denied'],
-    ['refuses a raw call to a path that no template lists', raw('DELETE', '/anything'), 'denied'],
+    ['refuses a call to a full URL', raw('DELETE', '/repos/acme/site'), 'denied'],
     [
-      'refuses a verb call',
+      'refuses a call to a full URL to a path that no template lists',
+      raw('DELETE', '/anything'),
+      'denied',
+    ],
+    [
+      'refuses a call by method and path',
       httpCallOf({ service: 'github', method: 'DELETE', target: '/repos/acme/site' }),
       'denied',
     ],
-    ['does not refuse a raw call that writes', raw('POST', '/repos/acme/site/issues'), 'permit'],
+    [
+      'does not refuse a call to a full URL that writes',
+      raw('POST', '/repos/acme/site/issues'),
+      'permit',
+    ],
     ['does not refuse an action that writes', createIssue, 'permit'],
     [
-      'does not refuse a raw call to another host',
+      'does not refuse a call to a full URL to another host',
       httpCallOf({ method: 'DELETE', target: 'https://other.example/repos/acme/site' }),
       'permit',
     ],
@@ -403,7 +411,7 @@ describe('an org-wide deny rule for deletes', () => {
   });
 });
 
-describe('a deny rule for one action and argument', () => {
+describe('a deny rule on one action and argument', () => {
   const raw = httpCallOf({ method: 'POST', target: `https://${host}/repos/acme/site/issues` });
 
   beforeEach(async () => {
@@ -432,29 +440,29 @@ describe('a deny rule for one action and argument', () => {
   });
 
   test.for<[name: string, call: Call, expected: string]>([
-    ['refuses a raw call of the operation', raw, 'denied'],
+    ['refuses a call to a full URL that is the operation', raw, 'denied'],
     [
-      'refuses a verb call of the operation',
+      'refuses a call by method and path that is the operation',
       { ...raw, service: 'github', target: '/repos/acme/site/issues' },
       'denied',
     ],
     [
-      'refuses a raw call with an encoded path',
+      'refuses a call to a full URL with an encoded path',
       { ...raw, target: `https://${host}/repos/acme/%73ite/issues` },
       'denied',
     ],
     [
-      'refuses a raw call with empty path segments',
+      'refuses a call to a full URL with empty path segments',
       { ...raw, target: `https://${host}//repos/acme/site/issues/` },
       'denied',
     ],
     [
-      'refuses a raw call to a path that the template does not list',
+      'refuses a call to a full URL to a path that the template does not list',
       { ...raw, target: `https://${host}/graphql` },
       'denied',
     ],
     [
-      'refuses a raw call of the operation with any argument',
+      'refuses a call to a full URL that is the operation with any argument',
       { ...raw, target: `https://${host}/repos/acme/x/issues` },
       'denied',
     ],
@@ -490,7 +498,7 @@ describe('a deny rule for one action and argument', () => {
     expect(await outcome({ ...createIssue, service: 'mine', action: 'post' })).toBe('denied');
   });
 
-  test('also refuses a call without the argument, and another action with the same path', async () => {
+  test('also refuses the call without the argument, and another action with the same path', async () => {
     await world.rule(ann, bot, 'deny github:users.me:somebody');
 
     expect(await outcome({ ...listIssues, action: 'users.me', params: {} })).toBe('denied');
@@ -503,8 +511,8 @@ describe('a deny rule for one action and argument', () => {
   });
 });
 
-describe('policy, deciding a verb or raw call,', () => {
-  test('requires a rule for a raw call, even for a read', async () => {
+describe('policy, when it decides a call by HTTP method,', () => {
+  test('requires a rule for a call to a full URL, even for a read', async () => {
     const reply = await world.decide(
       bot,
       httpCallOf({ target: 'HTTPS://API.GitHub.Example/zen?x=1' }),
@@ -520,7 +528,7 @@ describe('policy, deciding a verb or raw call,', () => {
     expect(reply).toMatchObject({ service: 'http', template: null, action: 'GET', risk: 'read' });
   });
 
-  test("injects the service's credential into a verb call, which needs a permission key for the credential", async () => {
+  test("adds the service's credential to a call on a service, which then needs a permission key for the credential", async () => {
     const call = httpCallOf({ service: 'github', method: 'POST', target: '/graphql' });
     await world.rule(ann, bot, `allow http:POST:${host}/**`);
     const gap = world.gapIn(await world.decide(bot, call));
@@ -532,7 +540,7 @@ describe('policy, deciding a verb or raw call,', () => {
     expect((await world.decide(bot, call)).outcome).toBe('permit');
   });
 
-  test('injects a secret that a raw call names, which needs a permission key for the secret', async () => {
+  test('adds a secret that a call to a full URL names, which then needs a permission key for the secret', async () => {
     const secrets = [{ name: 'github_token', in: 'query' as const, key: 'key', prefix: 'x-' }];
     const gap = world.gapIn(await world.decide(bot, httpCallOf({ secrets })));
 
@@ -542,7 +550,7 @@ describe('policy, deciding a verb or raw call,', () => {
     ]);
   });
 
-  test('says how a request is signed by a secret, which needs the permission key of the secret', async () => {
+  test('describes how a secret signs the request, which needs the permission key of the secret', async () => {
     const signing = { type: 'aws_sigv4' as const, service: 's3', region: 'eu-west-1' };
     const signingSecret = {
       name: 'github_token',
@@ -589,12 +597,14 @@ describe('policy, deciding a verb or raw call,', () => {
       secrets: [{ name: 'github_token', in: 'header', key: 'X-Key' }],
     });
 
-    for (const being of [bot, ann]) {
-      await expect(world.decide(being, call)).rejects.toEqual(expectedRefusal('host_not_allowed'));
+    for (const identity of [bot, ann]) {
+      await expect(world.decide(identity, call)).rejects.toEqual(
+        expectedRefusal('host_not_allowed'),
+      );
     }
   });
 
-  test('sends a secret that has no list of hosts only in raw calls, when a rule allows the permission key of the secret', async () => {
+  test("sends a secret without a list of hosts only in calls to a full URL, when a rule allows the secret's permission key", async () => {
     world.neighbours.secrets[0]!.allowedHosts = [];
     await world.settle();
     const secrets = [{ name: 'github_token', in: 'header' as const, key: 'X-Key' }];
@@ -661,7 +671,7 @@ describe('the caller of an action', () => {
     await expect(decide(oldPrincipal)).rejects.toEqual(expectedRefusal('unauthenticated'));
   });
 
-  test('is refused as soon as an event says that an identity above it was archived', async () => {
+  test('is refused as soon as an event says that an ancestor was archived', async () => {
     const sub = world.below(bot, 'sub', { inheritPermissions: true });
     expect((await world.decide(sub, listIssues)).outcome).toBe('permit');
     bot.active = false;

@@ -29,8 +29,8 @@ interface DecideRequest {
 type DecideReply = Awaited<ReturnType<Handlers<typeof policy>['decide']>>;
 
 /**
- * Layer 3 of every call: establishes its facts, and decides whether it can work and is allowed.
- * This function signs its answer and changes nothing.
+ * Layer 3 of every call: establishes the facts of the call, and decides whether the call can work
+ * and is allowed. Signs the answer and changes no state.
  */
 export async function decideCall(
   deps: Deps,
@@ -38,8 +38,8 @@ export async function decideCall(
 ): Promise<DecideReply> {
   const caller = deps.readPrincipal(signed);
   if (caller.role === 'auditor') throw auditorRefused();
-  // The digest is computed first, because it throws for values that are nested too deep, before
-  // other code processes them.
+  // The digest is computed first, because it throws for values that are nested too deep. Other code
+  // must not process such values.
   const callDigest = digestOf(call);
   const [rulesByIdentity, facts] = await Promise.all([
     loadRulesByIdentity(
@@ -89,8 +89,8 @@ export async function decideCall(
 }
 
 /**
- * Throws for a permit or permission gap that no component would accept. Only long permission keys
- * make one so long, and several of them come from the values of a list.
+ * Throws for a permit or permission gap that other components would refuse as too long. Only long
+ * permission keys make it so long. Several such keys come from the values of a list.
  */
 function requireFit(signed: string): string {
   if (signed.length <= signedCharactersMax) return signed;
@@ -99,7 +99,7 @@ function requireFit(signed: string): string {
 }
 
 /**
- * The ids of the rules that allowed the call; `read` for a call that the read allowance permitted.
+ * The ids of the rules that allowed the call, or `read` if the read allowance permitted the call.
  */
 function toPermitDecision(
   verdict: Extract<Assessment['verdict'], { outcome: 'allowed' | 'user' | 'platform' | 'gap' }>,

@@ -25,8 +25,8 @@ type ExplainReply = Awaited<ReturnType<Handlers<typeof policy>['explain']>>;
 type StatementInput = Parameters<typeof stateGap>[1];
 
 /**
- * The dry run of a call. It decides like `decide`, but signs no permit, only a permission gap with
- * which the executor shows the request (docs/reference/permissions.md#dry-runs).
+ * The dry run of a call. It decides like `decide`, but signs no permit. It signs only a permission
+ * gap, with which the executor shows the request (docs/reference/permissions.md#dry-runs).
  */
 export async function explainCall(
   deps: Deps,
@@ -50,8 +50,8 @@ export async function explainCall(
   const chain = rulesByIdentity.get(subject.identityId)?.chain ?? [];
   const decisionInput = { subject, chain, facts, callDigest, options };
 
-  // A denied call has no permission gap, but the executor needs one to show the request, so all
-  // keys are put into one.
+  // A denied call has no permission gap, but the executor needs a gap to show the request. So all
+  // keys of the call are put into a gap.
   const keys: readonly WalkedKey[] =
     verdict.outcome === 'gap' ? verdict.keys : facts.keys.map((key) => ({ key, cover: null }));
   const isAllowed = ['allowed', 'user', 'platform'].includes(verdict.outcome);
@@ -84,8 +84,8 @@ interface ExplainSubject extends Pick<
 }
 
 /**
- * Finds the identity for which the call is decided: the caller, an identity below it, or, for an
- * admin, any identity of the org.
+ * Finds the identity for which the call is decided: the caller or an identity below the caller. An
+ * admin may choose any identity of the org.
  */
 async function findSubject(
   { auth }: Deps,

@@ -23,14 +23,15 @@ beforeEach(async () => {
 });
 afterAll(() => world[Symbol.asyncDispose]());
 
-const suspend = async (being: TestIdentity) => world.gapIn(await world.decide(being, createIssue));
+const suspend = async (identity: TestIdentity) =>
+  world.gapIn(await world.decide(identity, createIssue));
 const explain = async (gap: string, orgId = ann.orgId) => {
   await world.settle();
   return world.approvals.explainGap({ orgId, gap }, testDeadline());
 };
 
 describe('the explanation of a suspended call (explainGap)', () => {
-  test('follows the rules of now: nothing, an allow, and a deny that came since', async () => {
+  test('follows the current rules: first none, then an allow rule, then a deny rule', async () => {
     const bot = world.below(ann, 'bot');
     const gap = world.signGap(await suspend(bot));
     expect(await explain(gap)).toEqual({ why: [{ key, effect: 'gap' }] });
@@ -45,7 +46,7 @@ describe('the explanation of a suspended call (explainGap)', () => {
     expect(await explain(gap)).toEqual({ why: [{ ...byRule, effect: 'deny', rule_id: deny.id }] });
   });
 
-  test('says what a dry run of the same call says', async () => {
+  test('says the same as a dry run of the same call', async () => {
     const bot = world.below(ann, 'bot');
     const gap = world.signGap(await suspend(bot));
     await world.rule(ann, ann, 'allow github:issues.create:si*');
@@ -71,7 +72,7 @@ describe('the explanation of a suspended call (explainGap)', () => {
     await expect(explain(...spoil(gap))).rejects.toMatchObject({ code });
   });
 
-  test('is refused while the requester is archived, because it can call nothing', async () => {
+  test('is refused while the requester is archived, because the requester can call nothing', async () => {
     const bot = world.below(ann, 'bot');
     const gap = world.signGap(await suspend(bot));
     bot.active = false;

@@ -7,8 +7,8 @@ import { loadRulesByIdentity } from './load-chain-rules.ts';
 import { recallCall } from './recall-call.ts';
 
 /**
- * What the rules of now say about a suspended call, as its requester
- * (docs/reference/approvals.md#why-it-is-asked). The facts of the call are those in its permission
+ * Decides a suspended call by the current rules, as its requester
+ * (docs/reference/approvals.md#why-it-is-asked). The facts of the call come from its permission
  * gap.
  */
 export async function explainGap(

@@ -3,10 +3,13 @@ import type { Chain, Lookups } from '../deps.ts';
 import { creatorsElsewhereOf, switchOf } from './domain/chain-rules.ts';
 import type { ChainRules, RulesByIdentity } from './domain/chain-rules.ts';
 
-/** The most agents that are not on the caller's chain and whose rules count. */
+/** The most agents outside the caller's chain whose rules on the chain count. */
 const creatorsElsewhereMax = 20;
 
-/** Loads the current chain and rules of an identity; throws unless it and all its ancestors are active. */
+/**
+ * Loads the current chain and rules of an identity. Throws unless the identity and all its
+ * ancestors are active.
+ */
 export async function loadChainRules(
   lookups: Lookups,
   orgId: string,
@@ -23,8 +26,8 @@ export async function loadChainRules(
 }
 
 /**
- * Loads the chain and the rules of an identity whose chain ids are known, in parallel, and the
- * chain rules of agents that made rules on the chain without being on it.
+ * Loads, in parallel, the chain and the rules of an identity whose chain ids are known. Then loads
+ * the chain rules of agents that made rules on the chain without being on it.
  */
 export async function loadRulesByIdentity(
   lookups: Lookups,
@@ -42,8 +45,8 @@ export async function loadRulesByIdentity(
 }
 
 /**
- * Adds the chain rules of agents that made rules on a chain without being on it. It does so again
- * for the chains of these agents.
+ * Adds the chain rules of agents that made rules on a chain without being on it. Repeats this for
+ * the chains of these agents.
  */
 export async function withCreatorsElsewhere(
   lookups: Lookups,
@@ -66,7 +69,7 @@ export async function withCreatorsElsewhere(
 }
 
 /**
- * Undefined for an agent that no longer exists or is archived. It has no authority, so its rules do
+ * Undefined for an agent that no longer exists or is archived: it has no authority, so its rules do
  * not count.
  */
 async function findChainRules(

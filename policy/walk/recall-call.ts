@@ -21,8 +21,8 @@ import { createDecisionBudget } from './domain/denial.ts';
 import type { WalkedCall } from './domain/denial.ts';
 
 /**
- * A suspended call as the walk decides on it at the replay: the facts are those in the permission
- * gap, the rules and services those of now.
+ * A suspended call in the form that the permission walk takes at the replay. The facts come from
+ * the permission gap; the rules and services are the current ones.
  */
 export async function recallCall(
   lookups: Lookups,
@@ -74,7 +74,10 @@ function ownNamesOf(gap: Gap, currentAction: CurrentAction | undefined): RatedNa
   ];
 }
 
-/** An action that its service no longer has is also compared as a request by method and path. */
+/**
+ * The names under which deny rules match the call as an HTTP request. An action that its service no
+ * longer has is always compared as a request, too.
+ */
 async function otherNamesOf(
   lookups: Lookups,
   rulesByIdentity: RulesByIdentity,
@@ -101,8 +104,8 @@ async function otherNamesOf(
 }
 
 /**
- * The current service and action; undefined if the name now stands for another service, or if the
- * service no longer has the action.
+ * The current service and action. Undefined if another service now has the name, or if the service
+ * no longer has the action.
  */
 async function findCurrentAction(lookups: Lookups, gap: Gap): Promise<CurrentAction | undefined> {
   if (gap.target.kind !== 'action') return undefined;

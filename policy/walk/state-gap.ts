@@ -16,7 +16,8 @@ import { coversAll } from './domain/walk.ts';
 import type { WalkedKey } from './domain/walk.ts';
 
 /**
- * The identity that a permit or permission gap is about: the caller, or the identity of a dry run.
+ * The identity that a permit or permission gap is about: the caller, or the identity for which a
+ * dry run decides.
  */
 export type Subject = Pick<
   Principal,
@@ -31,7 +32,7 @@ interface StatementInput {
   readonly options: CallOptions;
 }
 
-/** The fields that permits and permission gaps share. */
+/** The fields that permits and permission gaps have in common. */
 export function statePermitContent({ subject, chain, facts, callDigest, options }: StatementInput) {
   return {
     orgId: subject.orgId,
@@ -97,8 +98,9 @@ export async function stateGap(
 }
 
 /**
- * Whether the executor may read names from the service to show them to people: reads on the service
- * need no rule for this identity, and no deny rule could refuse one of these reads.
+ * Whether the executor may read names from the service to show them to people. This requires that
+ * reads on the service need no rule for this identity, and that no deny rule could refuse one of
+ * these reads.
  */
 async function mayLookUp(
   lookups: Deps['lookups'],

@@ -19,7 +19,7 @@ const schemaOf = (properties: Record<string, JsonValue>, required: string[] = []
 const issuesOf = (properties: Record<string, JsonValue>, params: Params, required: string[] = []) =>
   compileValidator(schemaOf(properties, required))(params);
 
-describe('the check of the parameters of a call (compileValidator)', () => {
+describe("the check of a call's parameters (compileValidator)", () => {
   const validate = compileValidator(github.createIssue.paramsSchema);
   const validParams = { owner: 'acme', repo: 'site', title: 'Broken' };
 
@@ -58,7 +58,7 @@ describe('the check of the parameters of a call (compileValidator)', () => {
     ]);
   });
 
-  test('says in the words of the schema what a pattern asks for', () => {
+  test('describes what a pattern requires with the wording of the schema', () => {
     const described = { type: 'string', pattern: '^[a-z]+/[a-z]+$', description: 'Owner and name' };
     expect(issuesOf({ repository: described }, { repository: 'x' })).toEqual([
       {
@@ -107,7 +107,7 @@ describe('the check of the parameters of a call (compileValidator)', () => {
     expect(issuesOf({ value: { type, format } }, { value }).length === 0).toBe(isValid);
   });
 
-  test('finds duplicates, also among many large items', () => {
+  test('finds duplicate items, also among many large items', () => {
     const items = Array.from({ length: 20_000 }, (_, index) => ({ index, text: 'x' }));
     const properties = { items: { type: 'array', uniqueItems: true } };
 
@@ -125,7 +125,7 @@ describe('the check of the parameters of a call (compileValidator)', () => {
     ).toEqual(['__proto__', 'constructor', 'toString']);
   });
 
-  test('does not read inherited members as given parameters', () => {
+  test('does not take inherited members for given parameters', () => {
     const text = { type: 'string' };
 
     expect(issuesOf({ toString: text, valueOf: text }, {})).toEqual([]);
@@ -134,7 +134,7 @@ describe('the check of the parameters of a call (compileValidator)', () => {
     ]);
   });
 
-  test('accepts patterns that Unicode mode would reject', () => {
+  test('accepts patterns that are invalid in Unicode mode', () => {
     const pattern = '^[\\w-.]+\\_x$';
 
     expect(issuesOf({ a: { type: 'string', pattern } }, { a: 'a-b.c_x' })).toEqual([]);
@@ -162,14 +162,17 @@ describe('the check of very large parameters', () => {
       { ...validParams, ...createUndeclaredParams(60_000) },
     ],
     ['a long name', { ['t'.repeat(1_000_000)]: 1 }],
-  ])('takes little more CPU time than parsing them when they contain %s', ([, params]) => {
-    const validate = compileValidator(schema);
+  ])(
+    'takes little more CPU time than parsing the parameters when they contain %s',
+    ([, params]) => {
+      const validate = compileValidator(schema);
 
-    expect(validate(params).length).toBeGreaterThan(0);
-    expect(cpuMsOf(() => validate(params))).toBeLessThan(allowedMsOf(JSON.stringify(params)));
-  });
+      expect(validate(params).length).toBeGreaterThan(0);
+      expect(cpuMsOf(() => validate(params))).toBeLessThan(allowedMsOf(JSON.stringify(params)));
+    },
+  );
 
-  test('names only as many allowed values as the message has room for', () => {
+  test('lists only as many allowed values as fit into the message', () => {
     const choice = { enum: Array.from({ length: 5_000 }, (_, index) => `value ${index}`) };
     const items = { items: { type: 'array', items: choice } };
 
@@ -180,7 +183,7 @@ describe('the check of very large parameters', () => {
   });
 });
 
-describe('the search for values that JSON would change on the way (findUnfaithful)', () => {
+describe('the search for values that JSON would change during sending (findUnfaithfulValues)', () => {
   test.for<[name: string, value: JsonValue, paths: string[]]>([
     ['the largest safe integer', { id: Number.MAX_SAFE_INTEGER }, []],
     [
@@ -200,14 +203,14 @@ describe('the search for values that JSON would change on the way (findUnfaithfu
     expect(findUnfaithfulValues(value, '').map(({ path }) => path)).toEqual(paths);
   });
 
-  test('refuses a value that is nested too deep without walking all of it', () => {
+  test('refuses a value that is nested too deep, without visiting all of the value', () => {
     const deep = JSON.parse(`${'['.repeat(5000)}${']'.repeat(5000)}`) as JsonValue;
 
     expect(findUnfaithfulValues(deep, 'body')).toHaveLength(1);
   });
 });
 
-describe('the path of an action with its path parameters (actionPath)', () => {
+describe('the path of an action with its path parameters filled in (actionPath)', () => {
   test.for<[name: string, value: JsonValue, path: string]>([
     ['encodes a slash in a value', 'a/b', '/users/a%2Fb'],
     ['encodes other special characters in a value', 'a b%?#', '/users/a%20b%25%3F%23'],
@@ -225,7 +228,7 @@ describe('the path of an action with its path parameters (actionPath)', () => {
     },
   );
 
-  test('keeps slashes in a parameter that may hold them, and refuses dot segments', () => {
+  test('keeps slashes in a parameter that may contain them, and refuses dot segments', () => {
     const action = actionOf('files.get', {
       path: '/files/{path}',
       params: [paramOf('path', 'path', { allowReserved: true })],
@@ -235,7 +238,7 @@ describe('the path of an action with its path parameters (actionPath)', () => {
     expect(() => actionPath(action, { path: 'a/../b' })).toThrow(/"\.\."/);
   });
 
-  test('refuses a path that is too long before writing it', () => {
+  test('refuses a path that is too long before building it', () => {
     expect(() => actionPath(github.getUser, { name: 'a'.repeat(8_192) })).toThrow(
       expect.objectContaining({ code: 'invalid_params' }),
     );
@@ -251,7 +254,7 @@ describe('the path of an action with its path parameters (actionPath)', () => {
   });
 });
 
-describe('the patterns of two schemas', () => {
+describe('schemas with the same pattern', () => {
   test('are not mixed up when both schemas are compiled', () => {
     const schemaWithPattern = (pattern: string) =>
       compileValidator({

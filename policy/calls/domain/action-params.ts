@@ -3,7 +3,7 @@ import type { JsonValue } from '#contracts/vocabulary';
 
 export type Params = Readonly<Record<string, JsonValue>>;
 
-/** The params as they are sent: with the defaults filled in and otherwise unchanged. */
+/** The parameters as they are sent. Only the defaults are added. */
 export function withDefaults(action: CompiledAction, params: Params): Params {
   const defaultParams = action.params.flatMap((param) => {
     const value = param.schema['default'];

@@ -16,7 +16,7 @@ const plainCall: HttpCall = {
 };
 const expectedRefusal = expect.objectContaining({ code: 'invalid_params' });
 
-describe('host and path of a raw call (parseHttpTarget)', () => {
+describe('the host and path of a call to a full URL (parseHttpTarget)', () => {
   test.for<[name: string, url: string, host: string, path: string]>([
     ['are those of the URL', 'https://api.example.com/v1/users', 'api.example.com', '/v1/users'],
     ['have the path / when the URL has no path', 'https://api.example.com', 'api.example.com', '/'],
@@ -88,10 +88,10 @@ describe('host and path of a raw call (parseHttpTarget)', () => {
   });
 });
 
-describe('the target of a verb call (parseHttpTarget below a base URL)', () => {
+describe('the target of a call by method and path (parseHttpTarget below a base URL)', () => {
   const baseUrl = 'https://api.example.com/v3';
 
-  test('begins the path with that of the base URL', () => {
+  test('has the path of the base URL at its beginning', () => {
     expect(parseHttpTarget('/users?x=1', baseUrl)).toEqual({
       host: 'api.example.com',
       path: '/v3/users',
@@ -126,7 +126,7 @@ const multipartPartsOf = (disposition: string) =>
     `--b\r\nContent-Disposition: form-data; ${disposition}\r\n\r\nDELETE\r\n--b--`,
   );
 
-describe('the check of a verb or raw call (checkHttpParts)', () => {
+describe('the check of a call by HTTP method (checkHttpParts)', () => {
   test.for<[name: string, part: Partial<HttpCall>]>([
     ['a nested member', { body: { a: { _method: 'x' } } }],
     ['a value', { body: { method: '_method', a: '_method=DELETE' } }],

@@ -10,16 +10,18 @@ import {
 import { hostOf, parseBaseUrl } from '../../services/domain/hosts.ts';
 import { invalidParamError } from './invalid-params.ts';
 
-/** The target of a call by HTTP method and path or full URL, as the permission key names it. */
+/**
+ * The target of a call by HTTP method and path or to a full URL, as the permission key contains it.
+ */
 export interface HttpTarget {
   readonly host: string;
   readonly path: string;
 }
 
 /**
- * Normalises the target of a call by HTTP method and path or full URL (RFC 3986 §6.2.2), and throws
- * for targets that two parsers could read differently. The executor sends exactly this path, so it
- * is normalised only once.
+ * Normalises the target of a call by HTTP method and path or to a full URL (RFC 3986 §6.2.2).
+ * Throws for targets that two URL parsers could read differently. The executor sends exactly this
+ * path, so the path is normalised only once.
  */
 export function parseHttpTarget(target: string, baseUrl: string | null): HttpTarget {
   // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
@@ -71,7 +73,7 @@ function splitUrl(text: string): HttpTarget {
       'must be an absolute http or https URL without user and password',
     );
   }
-  // DNS reads `a.example..` as `a.example`, so without this check one host would have two names.
+  // DNS treats `a.example..` like `a.example`, so without this check one host would have two names.
   if (/^\.|\.\./.test(url.hostname)) {
     throw invalidParamError('path', 'must name a host without empty labels ("..")');
   }

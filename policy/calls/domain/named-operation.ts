@@ -4,8 +4,8 @@ import type { Injection } from '#contracts/permit';
 const operationParam = 'action';
 
 /**
- * Whether a parameter may name the operation that the call runs: services of AWS with a query API
- * (IAM, EC2, SQS and others) run `Action=DeleteUser` by GET as by POST.
+ * Whether a parameter may name the operation that the call runs. AWS services with a query API
+ * (IAM, EC2, SQS and others) run `Action=DeleteUser` both by GET and by POST.
  */
 export function mayNameOperation(
   { headers, target, query }: Pick<HttpCall, 'headers' | 'target' | 'query'>,
@@ -16,7 +16,7 @@ export function mayNameOperation(
     ([header, value]) => header.toLowerCase() === 'content-type' && /form-urlencoded/i.test(value),
   );
   const queryStart = target.indexOf('?');
-  // Some servers accept `;` in place of `&`.
+  // Some servers accept `;` instead of `&`.
   const pairs = queryStart < 0 ? '' : target.slice(queryStart + 1).replaceAll(';', '&');
   const names = [...new URLSearchParams(pairs).keys(), ...Object.keys(query)];
   return isForm || names.some((each) => each.toLowerCase() === operationParam);

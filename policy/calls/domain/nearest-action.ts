@@ -1,8 +1,8 @@
 import { nearestName } from '#errors';
 
 /**
- * The action that a wrong name probably means: one that is spelled alike, or one that does something
- * else with the same thing, such as `create_comment` for `add_comment`.
+ * The action that a wrong name probably means: an action with a similar spelling, or one that does
+ * something else with the same object, such as `create_comment` for `add_comment`.
  */
 export function findNearestAction(name: string, keys: readonly string[]): string | undefined {
   const objectWords = objectWordsOf(name);

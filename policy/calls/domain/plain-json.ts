@@ -1,13 +1,13 @@
 import type { JsonValue } from '#contracts/vocabulary';
 import type { Issue } from './invalid-params.ts';
 
-/** How deep a value may be nested. `canonicalJson` has the same limit. */
+/** The deepest nesting of a value. `canonicalJson` has the same limit. */
 const depthMax = 64;
 const issuesMax = 20;
 
 /**
- * Finds values that would be sent other than the caller wrote them: integers that parsing has
- * changed, and text that is not valid Unicode.
+ * Finds values that would not be sent as the caller wrote them: integers that parsing has changed,
+ * and text that is not valid Unicode.
  */
 export function findUnfaithfulValues(value: JsonValue, path: string): Issue[] {
   const issues: Issue[] = [];

@@ -80,23 +80,33 @@ describe('the permission keys of a call', () => {
       { fields: { project: { key: 'OPS' } } },
       ['OPS/*'],
     ],
-    ['are that of the whole action without any value', issueAction, { fields: {} }, ['*']],
     [
-      'are one for each distinct address',
+      'are only the key of the whole action when no value is given',
+      issueAction,
+      { fields: {} },
+      ['*'],
+    ],
+    [
+      'contain one key for each distinct address',
       mailAction,
       { to: ['A@x.example', 'a@x.example', 'b@y.example'] },
       ['a@x.example', 'b@y.example'],
     ],
     [
-      'hold blind copies too',
+      'include the recipients of blind copies',
       mailAction,
       { to: ['a@x.example'], bcc: ['Eve <e@z.example>'] },
       ['a@x.example', 'e@z.example'],
     ],
     ['encode a slash in an address', mailAction, { to: ['a/b@x.example'] }, ['a%2Fb@x.example']],
-    ['are that of the whole action without recipients', mailAction, { to: [] }, ['*']],
     [
-      'have one for an item without address',
+      'are only the key of the whole action when there are no recipients',
+      mailAction,
+      { to: [] },
+      ['*'],
+    ],
+    [
+      'contain the key of the whole action for an item without address',
       nestedAction,
       { people: [{ email: 'a@x.example' }, {}] },
       ['a@x.example', '*'],
@@ -107,7 +117,7 @@ describe('the permission keys of a call', () => {
     expect(argsOf(of, params)).toEqual(expected);
   });
 
-  test('are the single key of the whole action for more than 20 values', () => {
+  test('are only the key of the whole action when there are more than 20 values', () => {
     const to = (count: number) => Array.from({ length: count }, (_, at) => `a${at}@x.example`);
     expect(argsOf(mailAction, { to: to(20) })).toHaveLength(20);
     expect(argsOf(mailAction, { to: to(21) })).toEqual(['*']);
@@ -115,7 +125,11 @@ describe('the permission keys of a call', () => {
 
   test.for<[string, CompiledAction, Record<string, JsonValue>]>([
     ['a list in one value', mailAction, { to: ['a@x.example,b@y.example'] }],
-    ['a name that holds an address', mailAction, { to: ['"b@y.example" <a@x.example>'] }],
+    [
+      'a display name that contains an address',
+      mailAction,
+      { to: ['"b@y.example" <a@x.example>'] },
+    ],
     ['no address', mailAction, { bcc: ['everybody'] }],
     [
       'a member in a second spelling',
@@ -132,7 +146,7 @@ describe('the permission keys of a call', () => {
     expect(() => argsOf(of, params)).toThrow(expect.objectContaining({ code: 'invalid_params' }));
   });
 
-  test('never contain a wildcard or position separator that comes from a value', () => {
+  test('contain no wildcard or position separator that comes from a value', () => {
     fc.assert(
       fc.property(hostileText, hostileText, (left, right) => {
         const [arg = ''] = argsOf(issueAction, createIssueParams(left, right));
@@ -147,7 +161,7 @@ describe('the permission keys of a call', () => {
   });
 });
 
-describe('rules', () => {
+describe('rules on permission keys', () => {
   test('allow a call only when they allow each of its keys', () => {
     const params = { to: ['a@acme.example'], bcc: ['b@evil.example'] };
     expect(isAllowed(mailAction, { to: ['a@acme.example'] }, '*@acme.example')).toBe(true);
@@ -156,7 +170,7 @@ describe('rules', () => {
     expect(isAllowed(mailAction, { to: ['a/x@acme.example'] }, '*@acme.example')).toBe(true);
   });
 
-  test('for two remembered pairs do not allow a mixed pair', () => {
+  test('that remember two pairs of values do not allow a mixed pair', () => {
     const rules = ['OPS/Bug', 'WEB/Task'];
     expect(isAllowed(issueAction, createIssueParams('OPS', 'Bug'), ...rules)).toBe(true);
     expect(isAllowed(issueAction, createIssueParams('OPS', 'Task'), ...rules)).toBe(false);
@@ -165,7 +179,7 @@ describe('rules', () => {
     expect(isAllowed(issueAction, { fields: { project: { key: 'OPS' } } }, 'OPS/*')).toBe(true);
   });
 
-  test('for a case-insensitive value match lower case when they allow, and any case when they deny', () => {
+  test('on a case-insensitive value match only lower case when they allow, and any case when they deny', () => {
     for (const repo of ['acme/site', 'Acme/Site', 'ACME/SITE']) {
       expect(isAllowed(lowerCaseAction, { repo }, 'acme/site')).toBe(true);
       expect(isAllowed(lowerCaseAction, { repo }, 'acme/*')).toBe(true);
@@ -186,11 +200,17 @@ describe('rules', () => {
       true,
     ],
     ['a value in capitals', mailAction, { cc: ['B@EVIL.example'] }, 'b@evil.example', true],
-    ['no address with a detail', mailAction, { cc: ['b+x@evil.example'] }, 'b@evil.example', false],
+    [
+      'no address with a detail after the plus sign',
+      mailAction,
+      { cc: ['b+x@evil.example'] },
+      'b@evil.example',
+      false,
+    ],
     ['no other value', mailAction, { to: ['a@x.example'] }, '*@evil.example', false],
     ['a call without recipients', mailAction, {}, '*@evil.example', true],
     [
-      'more values than keys are made for',
+      'more values than there can be keys',
       mailAction,
       { to: Array.from({ length: 30 }, (_, at) => `${at}@x.example`) },
       '*@evil.example',
@@ -206,7 +226,7 @@ describe('rules', () => {
       true,
     ],
     [
-      'no text that merely holds it',
+      'no text that merely contains the value',
       issueAction,
       createIssueParams('OPS,SEC', 'Bug'),
       'SEC/*',

@@ -14,8 +14,8 @@ import { invalidParamError } from './invalid-params.ts';
 interface PositionValues {
   readonly position: ScopeOfKey;
   /**
-   * Each distinct value as the permission key contains it. Contains undefined when a value is
-   * missing where one was expected.
+   * Each distinct value as the permission key contains it. Contains undefined when an expected
+   * value is missing.
    */
   readonly texts: ReadonlySet<string | undefined>;
 }
@@ -52,8 +52,8 @@ function keysOf(
     if (onlyPosition === undefined || others.length > 0) {
       return positionsKey(service, action, texts);
     }
-    // A single value keeps its slashes, so that `acme/*` can match a repository. In an address a
-    // slash would keep `*@acme.example` from matching.
+    // A single value keeps its slashes, so that `acme/*` can match a repository. In a mail address,
+    // slashes are encoded: otherwise `*@acme.example` would not match an address with a slash.
     return onlyPosition.position.as === 'email'
       ? positionsKey(service, action, texts)
       : actionKey(service, action, texts[0]);
@@ -81,7 +81,7 @@ function positionValuesOf(position: ScopeOfKey, params: Params): PositionValues 
 
 function positionTextOf(value: JsonValue, { as }: ScopeOfKey, name: string): string {
   const text = toArgumentText(value, canonicalJson);
-  // Encoding never shortens a text, and takes long for a long text, so the length is checked first.
+  // Encoding never shortens a text and is slow for a long text, so the length is checked first.
   if (text.length > keyCharactersMax) {
     throw invalidParamError(name, 'is too long to be part of a permission key');
   }
@@ -103,8 +103,8 @@ interface ScopePath {
 }
 
 /**
- * Collects the values to which `steps` lead. Sets `hasUnknown` when an item of a list lacks such a
- * value, or when the value on the way has another structure.
+ * Collects the values to which `steps` lead. Sets `hasUnknown` when an item of a list lacks the
+ * value, or when a value along the path has another structure.
  */
 function followPath(
   value: JsonValue | undefined,
@@ -132,8 +132,8 @@ function followPath(
 }
 
 /**
- * Throws when the object also has another spelling of the member, such as `Key` beside `key`, or
- * `project.key` beside `project`: some servers would read that other member.
+ * Throws when the object also contains the member under another spelling, such as `Key` next to
+ * `key`, or `project.key` next to `project`. Some servers would read the other member.
  */
 function refuseOtherSpellings(value: object, steps: readonly ScopeStep[], path: string): void {
   const end = steps.indexOf(null);
@@ -145,10 +145,10 @@ function refuseOtherSpellings(value: object, steps: readonly ScopeStep[], path: 
   );
   const givenNames = Object.keys(value);
   const otherSpelling = givenNames.find((each) => {
-    const looseEach = looseName(each);
+    const looseOther = looseName(each);
     return (
       each !== name &&
-      (looseEach === looseSpelling || (each.includes('.') && joinedSpellings.has(looseEach)))
+      (looseOther === looseSpelling || (each.includes('.') && joinedSpellings.has(looseOther)))
     );
   });
   if (otherSpelling === undefined) return;
@@ -159,13 +159,13 @@ function refuseOtherSpellings(value: object, steps: readonly ScopeStep[], path: 
 }
 
 /**
- * A name as lenient servers read it. PHP ignores leading blanks, brackets and everything after a
- * NUL, and reads blanks and dots as `_`; protocol buffers treat `userId` and `user_id` alike; some
- * servers decode twice. Names are short (`MEMBER_NAME_MAX`), so their normal form is too.
+ * The form of a name that lenient servers read. PHP ignores leading blanks, brackets and everything
+ * after a NUL, and reads blanks and dots as `_`. Protocol buffers treat `userId` and `user_id`
+ * alike. Some servers decode twice. Names are short (`MEMBER_NAME_MAX`), so this form is short too.
  */
 function looseName(name: string): string {
   const [base = ''] = decodePercents(name).trimStart().split(/[[\0]/, 1);
-  // No name of a template has marks in a row, and to sort many of them takes long.
+  // Names in templates have no combining marks in a row, and normalising many marks is slow.
   const comparable = marksInARow.test(base) ? base : base.normalize('NFKC');
   return comparable.toLowerCase().replaceAll(/[\s._-]/g, '');
 }

@@ -11,24 +11,26 @@ export interface VerifiedGap {
   readonly digest: string;
 }
 
-/** How long after the decision an allowed call may be replayed. */
+/** How long after the decision an allowed call may be replayed. In milliseconds. */
 const replayLifetimeMs = 15 * 60_000;
 /**
- * How long after the decision its rules may be planted: as long as its event is kept. Deleted rules
- * are kept for longer, so that presenting the decision again cannot restore one.
+ * How long after the decision its rules may be created, in milliseconds: as long as the event of
+ * the decision is kept. Deleted rules are kept for longer, so presenting the decision again cannot
+ * restore a deleted rule.
  */
 const plantLifetimeMs = 7 * 24 * 60 * 60_000;
 /**
- * The age up to which a cascade may allow a call. Executions are remembered for only a day, so an
- * older call could have been sent and forgotten.
+ * The age up to which a cascade may allow a call. The record that a call was sent is deleted after
+ * a day, so an older call could be sent twice.
  */
 const cascadeAgeMs = 23 * 60 * 60_000;
 const rememberedMsMax = 365 * 24 * 60 * 60_000;
 const clockSkewMs = 1_000;
 
 /**
- * Throws unless the decision is about this permission gap, its decider may make it, and it allows
- * no more than the gap offers. The caller checks what may have changed since the decision.
+ * Throws unless the decision is about this permission gap, its decider may make the decision, and
+ * the decision allows no more than the gap offers. The caller checks what may have changed since
+ * the decision.
  */
 export function checkDecision(
   { gap, digest }: VerifiedGap,
@@ -62,9 +64,9 @@ export function checkDecision(
 
 /**
  * Throws unless the decision on another approval also allows this call (a cascade). Only a decision
- * to remember cascades, and only to calls that were already waiting at the same placement, that the
- * new rules would allow, whose risk is no higher than that of the decided call, and that delete
- * nothing.
+ * to remember cascades. It allows only calls that were already waiting at the same placement and
+ * that the new rules would allow. Their risk must not be higher than that of the decided call, and
+ * they must not delete anything.
  */
 export function checkCascade(
   { gap }: VerifiedGap,
@@ -91,8 +93,8 @@ export function checkCascade(
 }
 
 /**
- * Whether the decider may still allow the call: it is active, and it is now an admin or an ancestor
- * of the requester.
+ * Whether the decider may still allow the call: the decider is active, and is still an admin or an
+ * ancestor of the requester.
  */
 export function mayStillDecide(
   gap: Gap,
@@ -103,8 +105,8 @@ export function mayStillDecide(
 }
 
 /**
- * The decision's patterns as rules store them. The call's own permission keys are stored as exact
- * patterns, so that a `*` in a key does not become a wildcard.
+ * The patterns of the decision in the form in which rules store them. The call's own permission
+ * keys are stored as exact patterns, so that a `*` in a key is not a wildcard.
  */
 export function patternsOf(gap: Gap, { patterns }: DecisionStatement): Pattern[] {
   const exactPatterns = new Set(gap.uncoveredKeys);

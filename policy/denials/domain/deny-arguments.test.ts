@@ -4,19 +4,19 @@ import { actionKey, positionsKey } from '#permission-key';
 import { cpuMsOf } from '../../../test/support/cpu.ts';
 import { addressArguments, argumentsOfKeys, foldArgument } from './deny-arguments.ts';
 
-describe('the arguments of an action call that deny rules are compared with', () => {
+describe('argumentsOfKeys (the arguments of an action call that deny rules are compared with)', () => {
   const argumentsOf = (...args: (string | undefined)[]) =>
     argumentsOfKeys(args.map((arg) => actionKey('mail', 'send', arg)));
 
-  test('are those of its keys', () => {
+  test('returns the arguments of the permission keys', () => {
     expect(argumentsOf('ann', 'bob')).toEqual(['ann', 'bob']);
   });
 
-  test('are unknown when one key is that of the whole action', () => {
+  test('returns undefined when one of the keys is that of the whole action', () => {
     expect(argumentsOf('ann', undefined)).toBeUndefined();
   });
 
-  test('are also the elements of a list', () => {
+  test('includes each element of an argument that is a list', () => {
     expect(argumentsOf('["ann","a*",7,{"to":"bob"}]')).toEqual([
       '["ann","a%2A",7,{"to":"bob"}]',
       'ann',
@@ -27,7 +27,7 @@ describe('the arguments of an action call that deny rules are compared with', ()
     expect(argumentsOf('[bug] lights')).toEqual(['[bug] lights']);
   });
 
-  test('are also the number that a double holds, for a fraction of more digits', () => {
+  test('includes the value rounded to a double, if a number has more decimals than a double holds', () => {
     expect(argumentsOf('100.00000000000000000001')).toEqual(['100.00000000000000000001', '100']);
     expect(argumentsOf('-0.00000000000000000000000000000000000000001e1')).toHaveLength(1);
     expect(argumentsOf(`-0.${'0'.repeat(390)}1`)?.at(-1)).toBe('0');
@@ -35,7 +35,7 @@ describe('the arguments of an action call that deny rules are compared with', ()
     expect(argumentsOf('v1.00000000000000000001')).toHaveLength(1);
   });
 
-  test('have an unknown position where that position is a list', () => {
+  test('leaves a position unknown when the position contains a list', () => {
     const key = positionsKey('jira', 'create', ['["OPS","SEC"]', 'Bug']);
     expect(argumentsOfKeys([key])).toEqual(['*/Bug']);
   });
@@ -57,7 +57,7 @@ test.for<[address: string, expected: string[]]>([
   expect(addressArguments(address)).toEqual(expected);
 });
 
-test('lists are not looked for in a value of many slashes, so that it costs no more than other text', () => {
+test('a value with many slashes is not searched for lists, so it takes no longer than other text', () => {
   const timeOf = (unit: string) => {
     const key = actionKey('mail', 'send', unit.repeat(2_000));
     return cpuMsOf(() => argumentsOfKeys([key]));

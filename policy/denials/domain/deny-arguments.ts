@@ -4,14 +4,18 @@ import { encodeArgument, unknownPosition, wholeAction } from '#permission-key';
 import { decodePercents, plainPartOf } from '#templates';
 
 /**
- * The form in which arguments of calls and of deny rules are compared: Unicode NFC, small letters,
- * and no blanks around each part between slashes, which are encoded within a position.
+ * The form in which the arguments of calls and of deny rules are compared: Unicode NFC, small
+ * letters, and no blanks at the ends of each part between slashes. Slashes within a position are
+ * encoded.
  */
 export function foldArgument(argument: string): string {
   return trimParts(foldLetters(argument));
 }
 
-/** The forms of an argument of a call: also the one with its blanks, which a rule may write. */
+/**
+ * The forms in which a call's argument is compared. One form keeps the blanks, because a rule may
+ * contain them.
+ */
 export function foldedFormsOf(argument: string): string[] {
   const folded = foldLetters(argument);
   return [...new Set([folded, trimParts(folded)])];
@@ -30,15 +34,16 @@ const asciiOnly = /^[\u0000-\u007f]*$/;
 const tooManyMarks = /\p{M}{31}/u;
 
 /**
- * Removes differences of Unicode form and letter case. Letters and signs that a path may encode
- * (RFC 3986 §3.3) are decoded. Capital and small letters do not map one to one (`ẞ`, `ß`, `SS`), so
- * the text is lowered, raised and lowered again; a small sigma has another form at the end of a word.
+ * Removes differences of Unicode form and letter case. Decodes letters and signs that a path may
+ * encode (RFC 3986 §3.3). Capital and small letters do not map one to one (`ẞ`, `ß`, `SS`), so the
+ * text is converted to lower, upper and lower case again. A small sigma has another form at the end
+ * of a word.
  */
 function foldLetters(argument: string): string {
   const text = argument.includes('%')
     ? argument.replaceAll(encodedLetters, decodeTriplets)
     : argument;
-  // To sort a long run of combining marks takes time that grows with its square.
+  // Normalising a long run of combining marks takes time that grows with the square of its length.
   if (asciiOnly.test(text) || tooManyMarks.test(text)) return text.toLowerCase();
   const lowerCaseText = text.normalize('NFC').toLowerCase().toUpperCase().toLowerCase();
   return lowerCaseText.normalize('NFC').replaceAll('ς', 'σ');
@@ -46,13 +51,13 @@ function foldLetters(argument: string): string {
 
 const encodedLetters = /(?:%[89A-Fa-f][0-9A-Fa-f])+|%(?:2[146-9BbCc]|3[ADad]|40)/g;
 
-/** Bytes that are not UTF-8 hold no letters. */
+/** Bytes that are not valid UTF-8 contain no letters. */
 function decodeTriplets(triplets: string): string {
   const text = decodePercents(triplets);
   return text.includes('\ufffd') ? triplets : text;
 }
 
-/** Removes blanks and control characters at both ends, also those that keys and paths encode. */
+/** Removes blanks and control characters at both ends, also when they are percent-encoded. */
 function trimBlanks(part: string): string {
   let [start, end] = [0, part.length];
   for (let length = 1; length > 0; start += length) {
@@ -65,15 +70,18 @@ function trimBlanks(part: string): string {
   return part.slice(start, end);
 }
 
-/** The length of the blank in this piece of text: one character, or a percent triplet. */
+/**
+ * The length of the blank at this place in the text: one character, or a percent triplet. Zero if
+ * there is no blank.
+ */
 function blankLength(piece: string, at: number): number {
   if (/^%(?:[01][0-9a-f]|20)$/.test(piece)) return 3;
   return /^[\s\u0085]$/.test(piece.charAt(at)) ? 1 : 0;
 }
 
 /**
- * The arguments that deny rules are compared with, for the permission keys of one action call: the
- * argument of each key, and the elements where an argument is a list. A `*` is a position whose value
+ * The arguments of one action call that deny rules are compared with: the argument of each
+ * permission key, and the elements of each argument that is a list. A `*` is a position whose value
  * is unknown. Undefined when the call may have any argument.
  */
 export function argumentsOfKeys(keys: readonly DerivedKey[]): readonly string[] | undefined {
@@ -81,12 +89,12 @@ export function argumentsOfKeys(keys: readonly DerivedKey[]): readonly string[] 
   return keys.flatMap(({ arg }) => elementsOf(arg));
 }
 
-/** A list in one of several positions leaves that position unknown. */
+/** If one of several positions contains a list, that position is unknown. */
 function elementsOf(arg: string): string[] {
   const list = arg.startsWith('[') ? parseList(arg) : undefined;
   if (list !== undefined) return [arg, ...list.map(encodeElement).flatMap(withRounded)];
   const positions = arg.split('/');
-  // A key has few positions. More slashes are those of one value, such as a path.
+  // A key has few positions. If there are more slashes, they belong to one value, such as a path.
   if (positions.length > scopeLimits.positions) return withRounded(arg);
   const isList = (text: string) => text.startsWith('[') && parseList(text) !== undefined;
   return positions.some(isList)
@@ -94,7 +102,10 @@ function elementsOf(arg: string): string[] {
     : withRounded(arg);
 }
 
-/** A fraction of more digits than a double holds is also the number that most servers read. */
+/**
+ * A number with more decimals than a double holds is compared in its rounded form too, because most
+ * servers read the rounded number.
+ */
 function withRounded(arg: string): string[] {
   const positions = arg
     .split('/')
@@ -106,7 +117,7 @@ const longFraction = /^-?\d{1,400}\.\d{15,400}$|^-?\d{15,400}\.\d{1,400}$/;
 
 function roundNumber(text: string): string {
   const number = Number(text);
-  // `String` writes both zeros as `0`.
+  // `String` converts both `0` and `-0` to `0`.
   return Number.isFinite(number) ? String(number) : text;
 }
 
@@ -125,7 +136,8 @@ function encodeElement(element: unknown): string {
 
 /**
  * The arguments by which `http` deny rules match a request: its address with and without a slash at
- * the end. A path that is not in plain form may be any path below its segments that are.
+ * the end. If the path is not in plain form, its leading plain segments are kept and anything may
+ * follow.
  */
 export function addressArguments(address: string): readonly string[] {
   const hostEnd = address.indexOf('/');

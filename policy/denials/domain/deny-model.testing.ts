@@ -1,14 +1,16 @@
 /**
- * A second implementation of the first step of the walk: which deny rules match a request under all
- * its names. It shares no code or types with the product, and is neither fast nor optimised.
- * `deny-space.testing.ts` compares the two implementations.
+ * A second implementation of the first step of the permission walk: which deny rules match a
+ * request under all its names. It shares no code or types with the product, and is neither fast nor
+ * optimised. `deny-space.testing.ts` compares the two implementations.
  */
 export interface ModelOperation {
   readonly name: string;
   readonly method: string;
   /** A path with at most one placeholder `{id}`, whose value consists of letters. */
   readonly path: string;
-  /** Whether calls of the action have an argument: the value of the placeholder or another one. */
+  /**
+   * Whether calls of the action have an argument: the value of the placeholder, or another value.
+   */
   readonly hasArgument?: boolean;
   readonly carriesOtherOperations?: boolean;
 }
@@ -18,7 +20,7 @@ export interface ModelService {
   readonly template: string;
   readonly writtenBy: 'us' | 'admin' | 'member';
   readonly operations: readonly ModelOperation[];
-  /** Set for an MCP server, all of whose tools have this one address. */
+  /** The one address of all tools. Set only for an MCP server. */
   readonly endpoint?: string;
 }
 
@@ -37,14 +39,14 @@ export interface ModelRequest {
 export const modelHost = 'h.example';
 
 /**
- * A name under which deny rules match the request. A part that is undefined is unknown, so every
- * rule matches it.
+ * A name under which deny rules match the request. An undefined part is unknown, so every rule
+ * matches it.
  */
 interface ModelName {
   readonly service: string;
   readonly action: string | ((askedAction: string) => boolean);
   readonly values: readonly string[] | undefined;
-  /** Whether the name counts only for rules that write out the host or the credential. */
+  /** Whether only rules that write out the host or the credential match this name. */
   readonly isInjected?: boolean;
 }
 
@@ -87,9 +89,9 @@ function namesOf(services: readonly ModelService[], request: ModelRequest): Mode
 }
 
 /**
- * The operations that the request is: those that services list, if a built-in template or one that an
- * admin published lists it, and otherwise any operation of any service
- * (docs/reference/permissions.md#what-a-deny-reaches).
+ * The operations that the request may be. If a built-in template or a template published by an
+ * admin lists the request, these are the operations that the services list for it. Otherwise it may
+ * be any operation of any service (docs/reference/permissions.md#what-a-deny-reaches).
  */
 function namesOfRequest(services: readonly ModelService[], request: ModelRequest): ModelName[] {
   const tool = request.action?.service.endpoint === undefined ? undefined : request.action.name;
@@ -118,8 +120,9 @@ function namesOfRequest(services: readonly ModelService[], request: ModelRequest
 }
 
 /**
- * Paths of which deny rules match any. For a path that servers read in several ways, these are a few
- * of those below its part that they all read alike; undefined when that part is the whole host.
+ * Paths that deny rules are compared with; a rule needs to match only one of them. Servers may read
+ * a path in several ways. Then these are some paths below the leading part that all servers read
+ * alike; undefined when there is no such part.
  */
 function readingsOf(path: string): string[] | undefined {
   if (isReadInOneWay(path)) return [path, path.replace(/\/$/, ''), `${path}/`];
@@ -139,7 +142,7 @@ function aliasesOf({ name, template }: ModelService): string[] {
   return [name, name.replace('org/', ''), template];
 }
 
-/** At the endpoint of an MCP server any request carries calls of its tools. */
+/** A request to the endpoint of an MCP server may contain calls of any of its tools. */
 function findOperations(
   { operations, endpoint }: ModelService,
   { method, path }: ModelRequest,
@@ -150,7 +153,8 @@ function findOperations(
   }
   const ofMethod = operations.filter((operation) => isSameMethod(operation.method, method));
   const listed = ofMethod.filter((operation) => isAtPath(operation.path, path));
-  // A value of several words may be each of them, where an operation has this word in its place.
+  // If a value consists of several words, the request may also be an operation that has one of
+  // these words at the same place in its path.
   const start = path.slice(0, path.lastIndexOf('/') + 1);
   const words = path.slice(start.length).split(/[^A-Za-z0-9_-]+/);
   const ofWords = ofMethod.filter(({ path: template }) =>
@@ -177,7 +181,10 @@ function isSameMethod(one: string, other: string): boolean {
   return plainMethodOf(one) === plainMethodOf(other);
 }
 
-/** The text without what does not distinguish values: letter case, and blanks around its parts. */
+/**
+ * The text without differences that do not distinguish values: letter case, and blanks around its
+ * parts.
+ */
 function foldText(text: string): string {
   return text
     .replaceAll('%20', ' ')
@@ -208,14 +215,14 @@ function matchesName(
   return service !== 'http' || mayMatchHost(wantedArgument);
 }
 
-/** Whether the pattern matches some path of the host. */
+/** Whether the pattern matches at least one path of the host. */
 function mayMatchHost(wantedArgument: string): boolean {
   const [wantedHost = ''] = wantedArgument.split('/');
   return wantedHost.includes('**') || matchesArgument(wantedHost, modelHost);
 }
 
 /**
- * Whether the rule writes out the host, or names the secret or its host
+ * Whether the rule writes out the host, or names the secret or the secret's host
  * (docs/reference/permissions.md#what-a-deny-reaches).
  */
 function namesHostOrCredential(action: string, arg: string, service: string): boolean {

@@ -15,7 +15,7 @@ const findOperationsFor = (method: string, path: string, templateWithin = templa
     pathValues,
   ]);
 
-describe('the operations of a template that a request may be (findOperations)', () => {
+describe('findOperations (the operations of a template that a request may be)', () => {
   test.for<[method: string, path: string, expected: unknown[]]>([
     ['POST', '/repos/acme/site/issues', [['issues.create', { owner: 'acme', repo: 'site' }]]],
     ['GET', '/repos/acme/site/issues', [['issues.list', { owner: 'acme', repo: 'site' }]]],
@@ -30,11 +30,14 @@ describe('the operations of a template that a request may be (findOperations)', 
     ['GET', '/zen', []],
     ['GET', '/repos/acme', []],
     ['GET', '/Users/ann', []],
-  ])('are for %s %s the operations with these path values: %j', ([method, path, expected]) => {
-    expect(findOperationsFor(method, path)).toEqual(expected);
-  });
+  ])(
+    'returns, for %s %s, these operations with these path values: %j',
+    ([method, path, expected]) => {
+      expect(findOperationsFor(method, path)).toEqual(expected);
+    },
+  );
 
-  test('include one whose path parameter may hold slashes, for a path of any depth', () => {
+  test('includes an operation whose path parameter may contain slashes, for a path of any depth', () => {
     const files = templateOf([
       actionOf('files.get', {
         path: '/repos/{repo}/files/{path}/raw',
@@ -48,7 +51,7 @@ describe('the operations of a template that a request may be (findOperations)', 
     expect(findOperationsFor('GET', '/repos/site/files/raw', files)).toEqual([]);
   });
 
-  test('include an operation only if the request has the literal text around its path parameter', () => {
+  test('includes an operation only if the request has the literal text around the path parameter', () => {
     const range = templateOf([
       actionOf('a.get', { path: '/x/{id}.json', params: [paramOf('id', 'path')] }),
       actionOf('b.get', {
@@ -66,7 +69,7 @@ describe('the operations of a template that a request may be (findOperations)', 
   });
 });
 
-/** The names of a request by `service:action`, where `*` stands for any action. */
+/** Returns the names of a request as `service:action risk`. `*` stands for any action. */
 function namesAt(
   templates: readonly CompiledTemplate[],
   method: HttpMethod,
@@ -85,16 +88,16 @@ function namesAt(
   return names.map(({ service, action = '*', risk: each }) => `${service}:${action} ${each}`);
 }
 
-describe('the names of a request in the services on its host (listRequestNames)', () => {
+describe('listRequestNames (the names of a request in the services on its host)', () => {
   const hub = templateOf(Object.values(github), { key: 'hub' });
 
-  test('are the operation that a template lists, with its risk', () => {
+  test('returns the operation that a template lists, with its risk', () => {
     expect(namesAt([hub], 'DELETE', '/repos/acme/site')).toEqual(['hub:repos.delete delete']);
     expect(namesAt([hub], 'HEAD', '/repos/acme/site/issues')).toEqual(['hub:issues.list read']);
     expect(namesAt([hub], 'DELETE', '/repos/acme/site/')).toEqual(['hub:repos.delete delete']);
   });
 
-  test('are all operations that match the path without letter case', () => {
+  test('returns all operations that match the path when letter case is ignored', () => {
     expect(namesAt([hub], 'GET', '/users/ME')).toEqual(['hub:users.get read', 'hub:users.me read']);
     expect(namesAt([hub], 'GET', '/Users/ann')).toEqual(['hub:users.get read']);
   });
@@ -106,20 +109,20 @@ describe('the names of a request in the services on its host (listRequestNames)'
     ['/users/@me'],
     ['/users/%EF%BD%8D%EF%BD%85'],
   ])(
-    'are also the operation that has a word of the value in the place of the parameter, for %s',
+    'includes an operation that has a word of the value in place of the parameter, for %s',
     ([path]) => {
       expect(namesAt([hub], 'GET', path)).toEqual(['hub:users.get read', 'hub:users.me read']);
     },
   );
 
   test.for<[path: string]>([['/users/ann'], ['/users/me-too'], ['/users/ann@home.example']])(
-    'are no other operation for a value of other words, here %s',
+    'includes no other operation when no word of the value fits, for %s',
     ([path]) => {
       expect(namesAt([hub], 'GET', path)).toEqual(['hub:users.get read']);
     },
   );
 
-  test('include operations with a verb after a colon, but only one operation for a plain value', () => {
+  test('includes operations with a verb after a colon, but returns only one operation for a plain value', () => {
     const params = [paramOf('id', 'path')];
     const jobs = templateOf(
       ['cancel', 'run'].map((verb) =>
@@ -142,7 +145,7 @@ describe('the names of a request in the services on its host (listRequestNames)'
     ]);
   });
 
-  test('keep the extension of a file when the parameter may hold slashes', () => {
+  test('does not mistake a file extension for a verb when the parameter may contain slashes', () => {
     const open = { allowReserved: true };
     const files = templateOf(
       [
@@ -162,7 +165,7 @@ describe('the names of a request in the services on its host (listRequestNames)'
     ]);
   });
 
-  test('are all operations that match the path when none of them is narrower than another', () => {
+  test('returns all operations that match the path when no operation is narrower than another', () => {
     const open = { allowReserved: true };
     const crossed = templateOf(
       [
@@ -193,7 +196,7 @@ describe('the names of a request in the services on its host (listRequestNames)'
     ]);
   });
 
-  test('are those of the path below the base path of the service', () => {
+  test('ignores the base path of the service when it compares paths', () => {
     const prefix = '/api/v3';
     expect(namesAt([hub], 'GET', '/api/v3/users/ann', { prefix })).toEqual(['hub:users.get read']);
     expect(namesAt([hub], 'GET', '/API/V3/users/ann', { prefix })).toEqual(['hub:users.get read']);
@@ -211,13 +214,13 @@ describe('the names of a request in the services on its host (listRequestNames)'
     ['GET', '/users/%2561nn'],
     ['GET', '/users/%C1%A1nn'],
   ])(
-    'are any operation for %s %s, which no template lists or servers read in several ways',
+    'returns any operation for %s %s, which no template lists or which servers read in several ways',
     ([method, path]) => {
       expect(namesAt([hub], method, path)).toEqual(['hub:* read']);
     },
   );
 
-  test('have, for a request that no template lists, the highest risk of its method; for a POST, of all', () => {
+  test('returns, for a request that no template lists, the highest risk of its method; for a POST, of all methods', () => {
     const purge = actionOf('purge', { method: 'POST', path: '/purge', risk: 'delete' });
     const notes = templateOf([purge, actionOf('list', { path: '/notes' })], { key: 'notes' });
     expect(namesAt([notes], 'GET', '/x')).toEqual(['notes:* read']);
@@ -226,7 +229,7 @@ describe('the names of a request in the services on its host (listRequestNames)'
   });
 });
 
-describe('a request that another template on the host lists', () => {
+describe('a request that another template on the same host lists', () => {
   const mail = templateOf(
     [actionOf('get_message', { path: '/me/messages/{id}', params: [paramOf('id', 'path')] })],
     { key: 'mail' },
@@ -243,24 +246,24 @@ describe('a request that another template on the host lists', () => {
   const namesOfMail = (method: HttpMethod, path: string, ...others: CompiledTemplate[]) =>
     namesAt([mail, ...others], method, path).filter((each) => each.startsWith('mail:'));
 
-  test('is that operation and no other', () => {
+  test('is treated as that operation only', () => {
     expect(namesOfMail('GET', '/me/events/1', calendar)).toEqual([]);
     expect(namesOfMail('HEAD', '/me/events/1', calendar)).toEqual([]);
     expect(namesOfMail('GET', '/me/other/1', calendar)).toEqual(['mail:* read']);
     expect(namesOfMail('GET', '/me/Messages/1', calendar)).toEqual(['mail:get_message read']);
   });
 
-  test('may be any operation when a member wrote the other template', () => {
+  test('is treated as any operation when a member wrote the other template', () => {
     expect(namesOfMail('GET', '/me/events/1', membersCalendar)).toEqual(['mail:* read']);
   });
 
-  test('may be any operation when it may carry others', () => {
+  test('is treated as any operation when the listed operation may carry others', () => {
     expect(namesOfMail('POST', '/$batch', calendar)).toEqual(['mail:* write']);
     expect(namesOfMail('POST', '/mcp', tools)).toEqual(['mail:* write']);
     expect(namesOfMail('POST', '/MCP/', tools)).toEqual(['mail:* write']);
   });
 
-  test('may be any operation when a template is too large to look it up', () => {
+  test('is treated as any operation when a template is too large to be searched', () => {
     const path = '/a'.repeat(60);
     const long = templateOf(
       Array.from({ length: 1_000 }, (_, at) =>
@@ -277,20 +280,20 @@ describe('a request that another template on the host lists', () => {
     expect(names).toContain('long:* read');
   });
 
-  test("is, for policy's own call of a tool, that tool of every MCP server on the host", () => {
+  test("is treated, for policy's own call of a tool, as that tool of every MCP server on the host", () => {
     expect(namesAt([mail, tools], 'POST', '/mcp', { tool: 'wipe' })).toEqual(['tools:wipe delete']);
     expect(namesAt([mail, tools], 'POST', '/mcp', { tool: 'new' })).toEqual(['tools:new write']);
   });
 });
 
-describe('an action whose values make its path that of another action of its template', () => {
+describe('an action call whose parameter values produce the path of another action', () => {
   const hub = templateOf(Object.values(github), { key: 'hub' });
   const namesOfCall = (path: string) =>
     listShadowedNames(['hub'], hub, { action: github.getUser, path, risk: 'read' }).map(
       ({ action }) => action,
     );
 
-  test('has the name of that action too, in any letter case', () => {
+  test('also has the name of the other action, in any letter case', () => {
     expect(namesOfCall('/users/me')).toEqual(['users.me']);
     expect(namesOfCall('/users/ME')).toEqual(['users.me']);
     expect(namesOfCall('/users/ann')).toEqual([]);
@@ -331,13 +334,13 @@ describe('an action whose values make its path that of another action of its tem
     ['second', '/x/b/q/d', []],
     ['file', '/repos/acme/site/files/a/raw', ['raw_file']],
     ['file', '/repos/acme/site/files/src/issues', []],
-  ])('has, for the action %s at %s, also the names %j', ([key, path, others]) => {
+  ])('also has, for the action %s at %s, the names %j', ([key, path, others]) => {
     const action = siblings.actions[key]!;
     const names = listShadowedNames(['hub'], siblings, { action, path, risk: 'read' });
     expect(names.map((each) => each.action)).toEqual(others);
   });
 
-  test('does not have the names of actions of another server, and is not hidden by them', () => {
+  test('does not have the names of actions on another server, and these do not hide other names', () => {
     const server = { url: 'https://b.example', variables: [], baseUrlAllowed: false };
     const me = actionOf('me', { path: '/users/me', server });
     const two = templateOf([...Object.values(siblings.actions), me], { key: 'hub' });
@@ -347,7 +350,7 @@ describe('an action whose values make its path that of another action of its tem
     expect(namesOfId('/users/x.json').map(({ action }) => action)).toEqual(['json']);
   });
 
-  test('does not have the names of actions with the same path, which the body tells apart', () => {
+  test('does not have the names of actions with the same path, which differ only in their body', () => {
     const actions = ['a', 'b'].map((key) => actionOf(key, { method: 'POST', path: '/graphql' }));
     const graph = templateOf(actions, { key: 'graph' });
     expect(

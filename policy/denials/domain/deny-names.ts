@@ -9,18 +9,18 @@ import type { DenyName } from './deny-patterns.ts';
 export interface RatedName extends DenyName {
   readonly risk: Risk;
   /**
-   * Set for an operation that a call by method and path is: whether the caller can make the same call
-   * by this service and action instead.
+   * Set when the name is an operation that a call by method and path may be: whether the caller can
+   * call this action of this service instead.
    */
   readonly operation?: 'connected' | 'not_connected';
 }
 
-/** All names of a service: its own, that one without `org/`, and the key of its template. */
+/** All names of a service: its own name, that name without `org/`, and the key of its template. */
 export function namesOf(service: string, templateKey: string): string[] {
   return [...new Set([service, withoutOrg(service), templateKey])];
 }
 
-/** The names of an action call: its keys, under every name of the service. */
+/** The names of an action call: its permission keys, under every name of the service. */
 export function listActionNames(
   services: readonly string[],
   { action, keys, risk }: { action: string; keys: readonly DerivedKey[]; risk: Risk },
@@ -51,8 +51,9 @@ export function listAddressNames(
 }
 
 /**
- * The permission keys of the credentials that an action call uses, each with and without `org/`. A
- * credential that is derived from a secret also takes the secret to the host of its tokens.
+ * The permission keys of the credentials that an action call uses, each with and without `org/`. If
+ * a credential is derived from a secret, the secret is also sent to the host that issues the
+ * tokens, so the key for that host is included.
  */
 export function listCredentialNames(
   credentials: readonly Credential[],
@@ -70,9 +71,8 @@ export function listCredentialNames(
 }
 
 /**
- * Further permission keys that deny rules are compared with, for a call by HTTP method and path or
- * full URL: the key of an org's credential without `org/`, and the keys of the hosts that issue
- * tokens.
+ * Further permission keys that deny rules are compared with, for a call by HTTP method: the key of
+ * an org's credential without `org/`, and the keys of the hosts that issue tokens.
  */
 export function listAliasKeys(
   credentials: readonly Credential[],

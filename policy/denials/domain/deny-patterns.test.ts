@@ -145,7 +145,7 @@ describe('a deny rule compared with a permission key', () => {
     );
   });
 
-  test('for an address matches in every letter case and encoding', () => {
+  test('for an address matches the address in every letter case and encoding', () => {
     const keyOf = (path: string) => httpKey('GET', 'a.example', path);
     const deny = patternOf('http:GET:a.example/Caf%C3%A9/secret');
 
@@ -174,7 +174,7 @@ describe('a deny rule compared with a permission key', () => {
     expect(deniesKey(patternOf(`jira:create:${text}`), key)).toBe(expected);
   });
 
-  test('that is exact matches an argument that is unknown in part, if it could be this text', () => {
+  test('with an exact text matches an argument that is unknown in part, if the argument could be this text', () => {
     const exact = compilePattern('jira:create:SEC/Bug', true);
     const keyOf = (...positions: (string | undefined)[]) =>
       positionsKey('jira', 'create', positions);

@@ -18,20 +18,21 @@ import {
   foldedFormsOf,
 } from './deny-arguments.ts';
 
-/** A name under which a deny rule may match a call. A part that is undefined is unknown. */
+/** A name under which a deny rule may match a call. An undefined part is unknown. */
 export interface DenyName {
   /** The service; undefined means any connected service. */
   readonly service: string | undefined;
   /** The action; undefined means any action of the service. */
   readonly action: string | undefined;
   /**
-   * The arguments of the call; a deny rule matches if it matches any of them. A `*` or `**` stands for
-   * text that is unknown, because values encode asterisks. Undefined means any argument.
+   * The arguments of the call. A deny rule matches if it matches any of them. A `*` or `**` stands
+   * for unknown text; it cannot come from a value, because values encode asterisks. Undefined means
+   * any argument.
    */
   readonly args: readonly string[] | undefined;
   /**
-   * If set, the name counts only for rules that write out the host, or that write out the
-   * credential or its host.
+   * If set, only rules that write out the host (for `credential`: the credential or its host) match
+   * the name.
    */
   readonly needs?: 'host' | 'credential';
 }
@@ -76,7 +77,7 @@ export function createServiceTest(patterns: readonly Pattern[]): (service: strin
 }
 
 /**
- * Whether the name is reserved: `platform` has no host, and the other reserved names are no
+ * Whether the name is reserved. `platform` has no host, and the other reserved names are not
  * services.
  */
 function isReservedService(service: string): boolean {
@@ -92,14 +93,17 @@ export function hostOf({ text }: Pattern): string | undefined {
 }
 
 /**
- * Whether the pattern names a credential or its host: `secret:name:*` and `secret:*:host` do,
+ * Whether the pattern names a credential or its host. `secret:name:*` and `secret:*:host` do;
  * `secret:*:*` does not.
  */
 function namesCredential({ service, action, arg }: Pattern): boolean {
   return service !== null && (action !== null || typeof arg === 'string');
 }
 
-/** Whether the pattern's action matches. A deny of GET also matches HEAD, which reveals the same resource. */
+/**
+ * Whether the pattern's action matches. A deny rule for GET also matches HEAD, which reveals the
+ * same resource.
+ */
 function matchesAction(pattern: Pattern, service: string, action: string): boolean {
   if (matchesName(pattern.action, action)) return true;
   return service === 'http' && action === 'HEAD' && pattern.action === 'GET';
@@ -112,17 +116,22 @@ function matchesName(pattern: string | null, name: string): boolean {
 interface FoldedPattern {
   readonly text: string;
   readonly matcher: Pattern['arg'];
-  /** Compares the pattern with arguments that are unknown in part; compiled when it is needed. */
+  /**
+   * Compares the pattern with arguments that are unknown in part. Compiled when it is first needed.
+   */
   glob: Glob | undefined;
 }
 
-/** Computed once for each pattern, because walks compare many patterns with many arguments. */
+/**
+ * Computed once for each pattern, because the permission walk compares many patterns with many
+ * arguments.
+ */
 const foldedPatterns = new WeakMap<Pattern, FoldedPattern>();
 const foldedArguments = new WeakMap<readonly string[], readonly string[]>();
 
 /**
- * Prepares a pattern for comparing, because doing that for a long pattern takes a while and should
- * not delay the first call.
+ * Prepares a pattern for comparing. This is slow for a long pattern and should not delay the first
+ * call.
  */
 export function foldPattern(pattern: Pattern): void {
   foldedPatternOf(pattern);
@@ -133,7 +142,7 @@ function foldedPatternOf(pattern: Pattern): FoldedPattern {
   if (folded !== undefined) return folded;
   const arg = splitKey(pattern.text)?.arg ?? '';
   const text = foldArgument(arg);
-  // The form of most patterns is the pattern itself, which is compiled already.
+  // Most patterns do not change by folding, so the compiled pattern can be reused.
   const compiledPattern = text === arg ? pattern.arg : compileArgument(text);
   folded = pattern.exact
     ? { text: encodeAsterisks(text), matcher: text, glob: undefined }
@@ -162,7 +171,7 @@ function deniesAnyArgument(
   );
 }
 
-/** The argument `*` of a whole action's key stands for no position. */
+/** The argument `*` in the key of a whole action does not stand for a position. */
 function isPartlyUnknown(arg: string): boolean {
   return hasWildcard(arg) && arg !== wholeAction;
 }

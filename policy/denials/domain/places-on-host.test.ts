@@ -17,9 +17,9 @@ const placesAt = (host: string, baseUrl: string | null) =>
     Object.keys(template.actions),
   ]);
 
-describe('the places of a neighbour on the host of a call', () => {
+describe('placesOnHost (the places of a neighbour on the host of a call)', () => {
   test.each([null, 'https://api.example.com/v1'])(
-    'are its servers and its other roots, at base URL %s',
+    'returns its servers and its other roots, at base URL %s',
     (baseUrl) => {
       expect(placesAt('api.example.com', baseUrl)).toEqual([['/v1', ['list']]]);
       expect(placesAt('www.example.org', baseUrl)).toEqual([['/notes/v1', ['list']]]);
@@ -30,11 +30,11 @@ describe('the places of a neighbour on the host of a call', () => {
     },
   );
 
-  test('are none where only its provider is', () => {
+  test('returns nothing for a host on which only its provider is', () => {
     expect(placesOnHost(notes, { host: 'www.example.com', baseUrl: null })).toEqual([]);
   });
 
-  test('are only below the base URL that an admin gave', () => {
+  test('returns only places below the base URL that an admin gave', () => {
     const given = 'https://notes.example.net/api';
 
     expect(placesAt('notes.example.net', given)).toEqual([['/api', ['list']]]);

@@ -2,9 +2,9 @@ import type { CompiledTemplate } from '#contracts/template';
 import { partsOf, placesOf, prefixesOn } from '#templates';
 import { parseBaseUrl } from '../../services/domain/hosts.ts';
 
-/** A path on the host of a call below which operations of a service or template may be. */
+/** A path on the host of a call. Operations of a service or template may be below this path. */
 export interface NeighbourPlace {
-  /** Without a slash at the end; `anySegment` stands for each segment that is not known. */
+  /** Without a slash at the end. `anySegment` stands for each unknown segment. */
   readonly prefix: string;
   /** The part of the template whose operations are there. */
   readonly template: CompiledTemplate;
@@ -17,9 +17,9 @@ interface NeighbourAddress {
 }
 
 /**
- * Every place on a host where operations of a service or template may be: those without a server of
- * their own below each of its roots, the others below their server. Empty for one that is on the
- * host only because its provider is.
+ * Every place on a host where operations of a service or template may be. Operations with their own
+ * server are below that server; the others are below each root of the template. Empty for a
+ * template that is on the host only because of its provider.
  */
 export function placesOnHost(
   template: CompiledTemplate,

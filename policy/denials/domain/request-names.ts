@@ -20,23 +20,23 @@ export interface SentRequest {
   readonly method: HttpMethod;
   /** The normalised path from the root of the host. */
   readonly path: string;
-  /** The tool that policy's own call to an MCP server names. */
+  /** The called tool. Set only for calls of an action of an MCP server. */
   readonly tool?: string | undefined;
 }
 
 /** A service on the host of the call, or a template that is not connected and may be there. */
 export interface Neighbour {
   /**
-   * All its names: the name of the service, that name without `org/`, and the key of the template.
+   * All names of the service: its own name, that name without `org/`, and the key of the template.
    */
   readonly names: readonly string[];
   readonly isConnected: boolean;
   readonly template: CompiledTemplate;
-  /** Where its operations are on the host. Empty when none is known to be there. */
+  /** Where its operations are on the host. Empty when no place is known. */
   readonly places: readonly NeighbourPlace[];
 }
 
-/** The steps, of about 10 ns each, that looking a request up in all templates may take. */
+/** The most steps, of about 10 ns each, for looking up a request in all templates. */
 const lookUpStepsMax = 1_000_000;
 
 export function createLookUpBudget(): PathBudget {
@@ -45,9 +45,9 @@ export function createLookUpBudget(): PathBudget {
 
 /**
  * The names of a request in the services and templates on its host
- * (docs/reference/permissions.md#what-a-deny-reaches): the operations that they list, when its path is
- * in plain form and a trusted template lists it; otherwise any operation of each of them. The
- * arguments are never read.
+ * (docs/reference/permissions.md#what-a-deny-reaches). If the path is in plain form and a trusted
+ * template lists the request, these are the listed operations. Otherwise the request may be any
+ * operation of each service and template. The arguments are never read.
  */
 export function listRequestNames(
   neighbours: readonly Neighbour[],
@@ -83,10 +83,11 @@ export function listRequestNames(
 }
 
 /**
- * The names of an action call whose values make its path that of another action of its template, as
- * `users.get` of `me` is `users.me`, in any letter case. Actions that share one path are told apart by
- * the body, as in GraphQL. A parameter of the other action that holds slashes could take in nearly
- * everything, so that action counts only if its path is narrower.
+ * The names of other actions of the template whose path the parameter values of an action call
+ * produce, in any letter case: `users.get` with the value `me` is `users.me`. Actions that share
+ * one path are told apart by the body, as in GraphQL, so they do not count. A path parameter that
+ * may contain slashes could match nearly every path, so an action with such a parameter counts only
+ * if its path is narrower.
  */
 export function listShadowedNames(
   services: readonly string[],
@@ -111,7 +112,7 @@ export function listShadowedNames(
   );
 }
 
-/** A name that represents the services on the host that were not compared. */
+/** A name that stands for all services on the host that were not compared. */
 export function toAnyServiceName(risk: Risk): RatedName {
   return { service: undefined, action: undefined, args: undefined, risk };
 }
@@ -124,7 +125,7 @@ function isTrusted({ template: { tier } }: Neighbour): boolean {
   return tier !== 'user';
 }
 
-/** The tool under each name of the MCP servers on the host. */
+/** The called tool, under each name of the MCP servers on the host. */
 function listToolNames(neighbours: readonly Neighbour[], tool: string, risk: Risk): RatedName[] {
   return neighbours
     .filter(({ template }) => template.runtime === 'mcp')
@@ -142,7 +143,10 @@ function listToolNames(neighbours: readonly Neighbour[], tool: string, risk: Ris
 interface Listing {
   readonly neighbour: Neighbour;
   readonly operations: readonly { readonly key: string; readonly risk: Risk }[];
-  /** Whether the request may be or carry any other operation, as GraphQL, batches and MCP do. */
+  /**
+   * Whether the request may be, or may contain, any other operation, as with GraphQL, batches and
+   * MCP.
+   */
   readonly carriesOthers: boolean;
 }
 
@@ -165,9 +169,10 @@ function findListing(neighbour: Neighbour, request: SentRequest, budget: PathBud
     findPossibleOperations(part, { method: request.method, path }, budget),
   );
   const operations = found.flatMap((each) => each ?? []).map(({ action }) => action);
-  // What could not be looked up within the budget may be any operation too.
-  const isUnread = found.includes(undefined);
-  const carriesOthers = isUnread || operations.some(({ multiplex }) => multiplex === true);
+  // If the budget did not suffice for the look-up, the request may be any operation too.
+  const isSearchIncomplete = found.includes(undefined);
+  const carriesOthers =
+    isSearchIncomplete || operations.some(({ multiplex }) => multiplex === true);
   return { neighbour, operations, carriesOthers };
 }
 
@@ -178,7 +183,7 @@ function withoutLastSlash(path: string): string {
 /** Computed once for each template and method. */
 const knownRisks = new WeakMap<CompiledTemplate, Map<HttpMethod | null, Risk>>();
 
-/** The highest risk of the operations with this method; null means any method. */
+/** The highest risk of the operations with this method. Null means any method. */
 function highestRiskOf(template: CompiledTemplate, method: HttpMethod | null): Risk {
   const risksByMethod = knownRisks.get(template) ?? new Map<HttpMethod | null, Risk>();
   knownRisks.set(template, risksByMethod);

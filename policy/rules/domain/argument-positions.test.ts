@@ -15,7 +15,7 @@ const recipients = actionOf('send', {
   scopeParam: [{ params: ['to[]'], as: 'email' }],
 });
 
-describe('the argument of a rule can match', () => {
+describe('the argument of a rule can match (canMatchArgument):', () => {
   test.for([
     ['*', pair],
     ['**', pair],
@@ -101,18 +101,18 @@ describe('the argument of a rule for numbers', () => {
     expect(describePositions(action)).toContain('a number as JSON writes it');
   });
 
-  test('of a deny may have blanks and capital letters, which denies do not compare', () => {
+  test('may have blanks and capital letters in a deny rule, because deny rules ignore both', () => {
     expect(canMatchArgument(' 1E-7 ', amount, 'deny')).toBe(true);
     expect(canMatchArgument('1E-7', amount, 'allow')).toBe(false);
   });
 });
 
-test('an allow on an argument matches no call whose keys have none, while a deny matches all', () => {
+test('matches no call of an action whose keys have no argument when it allows, and all calls when it denies', () => {
   expect(canMatchArgument('OPS', whole, 'allow')).toBe(false);
   expect(canMatchArgument('OPS', whole, 'deny')).toBe(true);
 });
 
-test('the positions are described by their labels, or by the parameters that give their values', () => {
+test('describePositions uses the labels of positions, or the parameters that give their values', () => {
   expect(describePositions(pair)).toBe('2 positions, project/kind');
   expect(describePositions(recipients)).toBe('1 position, to');
   expect(describePositions(whole)).toBe('no value, only *');

@@ -16,10 +16,13 @@ import type { ScopeOfKey } from '#templates';
 import { foldArgument } from '../../denials/domain/deny-arguments.ts';
 import type { Rule } from './rule.ts';
 
-/** A slash within one of several positions. */
+/** The encoded form of a slash inside a position, when there are several positions. */
 const encodedSlash = encodePosition('/');
 
-/** Whether the argument of a rule, in which `*` is a wildcard, can match a key of this action. */
+/**
+ * Whether the argument of a rule can match a permission key of this action. A `*` in the argument
+ * is a wildcard.
+ */
 export function canMatchArgument(
   arg: string,
   action: CompiledAction,
@@ -28,9 +31,9 @@ export function canMatchArgument(
   if (isAnyArgument(arg)) return true;
   const positions = scopeOf(action);
   const [only, ...others] = positions;
-  // A deny on any argument refuses every call of an action whose keys have no argument.
+  // A deny rule on any argument refuses every call of an action whose keys have no argument.
   if (only === undefined) return effect === 'deny' || matchesWholeAction(arg);
-  // A value that is the only position keeps its slashes, unless it is an address.
+  // A value that is the only position keeps its slashes, unless the value is a mail address.
   const isSingleValue = others.length === 0 && only.as !== 'email';
   const texts = isSingleValue ? [arg] : arg.split('/');
   if (texts.some((text, at) => isOtherNumber(text, { position: positions[at], effect })))
@@ -39,7 +42,9 @@ export function canMatchArgument(
   return overlapsPattern(compileGlob(arg), positions.map(() => unknownPosition).join('/'));
 }
 
-/** Whether the position holds numbers, and no number is written as this text in keys. */
+/**
+ * Whether the position contains numbers, but permission keys never write a number like this text.
+ */
 function isOtherNumber(
   text: string,
   { position, effect }: { position: ScopeOfKey | undefined; effect: Rule['effect'] },
@@ -63,7 +68,7 @@ function matchesWholeAction(arg: string): boolean {
   return typeof pattern === 'string' ? pattern === wholeAction : matchesText(pattern, wholeAction);
 }
 
-/** The positions of the action's keys in words, such as `2 positions, project/type`. */
+/** A description of the positions in the action's keys, such as `2 positions, project/type`. */
 export function describePositions(action: CompiledAction): string {
   if (action.scopeParam === null) return 'no value, only *';
   const labels = scopeOf(action).map((position) => {
@@ -76,7 +81,10 @@ export function describePositions(action: CompiledAction): string {
   return `${labels.length} position${labels.length === 1 ? '' : 's'}, ${labels.join('/')}`;
 }
 
-/** The argument with as many positions as the keys of the action have, and with its numbers as in keys. */
+/**
+ * The argument, changed to the number of positions that the action's keys have and to their way of
+ * writing numbers.
+ */
 export function withPositionsOf(action: CompiledAction, arg: string): string {
   const positions = scopeOf(action);
   const { length } = positions;

@@ -6,7 +6,7 @@ import { refusedPattern as refused } from './refused-pattern.ts';
 
 /**
  * Normalises the `{host}{path}` of an `http` pattern like the address of a call: the host in lower
- * case, the path by `normalisePath`. Throws for text that no call's permission key can contain.
+ * case, the path by `normalisePath`. Throws for text that no permission key can contain.
  */
 export function normaliseHttpPattern(arg: string): string {
   if (/[\u0020?#\\]/.test(arg)) {
@@ -64,7 +64,7 @@ function parseHostText(host: string): string {
   return host;
 }
 
-/** Normalises the path of a pattern like the path of a call, and keeps its wildcards. */
+/** Normalises the path of a pattern like the path of a call, but keeps the wildcards. */
 function normalisePathPattern(path: string): string {
   return restoreWildcards(path, normalisePatternPath(path));
 }

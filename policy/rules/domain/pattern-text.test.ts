@@ -118,7 +118,7 @@ describe('the pattern of a new rule (parsePattern)', () => {
     }
   };
 
-  test('is the key of some call when it has no wildcard and is accepted', () => {
+  test('equals the permission key of some call, if it is accepted and has no wildcard', () => {
     const service = fc.constantFrom('svc', 'http');
     const address = fc.oneof(
       hostileText,

@@ -15,8 +15,8 @@ import { normaliseHostPattern, normaliseHttpPattern } from './http-pattern.ts';
 import { refusedPattern as refused } from './refused-pattern.ts';
 
 /**
- * The most characters of a pattern with wildcards, which limits what storing and comparing one rule
- * costs. The longest host with a method and `/**` fits.
+ * The most characters of a pattern with wildcards. This limits the cost of storing and comparing
+ * one rule. The longest host with a method and `/**` fits.
  */
 const wildcardPatternCharactersMax = 320;
 
@@ -24,7 +24,7 @@ const httpVerbs: readonly string[] = [...httpMethod.options, anyMethod, anyName]
 
 /**
  * Converts a pattern that a person wrote to the form in which rules are stored. Throws for a
- * pattern that could match no permission key, because a person would rely on a deny rule that has
+ * pattern that can match no permission key, because the person would rely on a deny rule that has
  * no effect.
  */
 export function parsePattern(text: string): string {
@@ -94,8 +94,8 @@ function parseArgument(service: string, arg: string): string {
         .map((text) => requireCanonicalText(text, encodeArgument, 'argument'))
         .join('%2F'),
     );
-  // The service `*` stands for every service and for raw HTTP, so text that cannot be the argument
-  // of an action may still be an address.
+  // The service `*` stands for every service and for raw HTTP, so text that cannot be an action's
+  // argument may still be an address.
   return service === anyName && isHttpArgument(arg) ? arg : toPatternParts();
 }
 
@@ -120,7 +120,7 @@ function isPlainName(text: string): boolean {
 
 /**
  * Returns the text if permission keys can contain it, and throws otherwise. Keys encode only a few
- * characters, so no key contains `%61`; the error asks whether the person meant `a` or the literal
+ * characters, so no key contains `%61`. The error asks whether the person meant `a` or the literal
  * text `%2561`.
  */
 function requireCanonicalText(

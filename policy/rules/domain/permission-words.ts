@@ -16,16 +16,19 @@ import {
   valueWords,
 } from './sentence-parts.ts';
 
-/** What a template says about an action, as far as sentences about permissions need it. */
+/** The parts of a template's action that sentences about permissions use. */
 export interface ActionWords {
   readonly description: readonly DescriptionPart[];
-  /** Whether the template is built in. Only then its text becomes part of the gateway's sentences. */
+  /**
+   * Whether the template is built in. Only the text of built-in templates becomes part of the
+   * gateway's sentences.
+   */
   readonly isBuiltIn: boolean;
   readonly positions: readonly PositionWords[];
 }
 
 interface PositionWords extends KeyPosition {
-  /** The parameter whose whole value is the position, if there is one such parameter. */
+  /** The parameter whose whole value is the position, if there is such a parameter. */
   readonly param?: string;
 }
 
@@ -44,7 +47,9 @@ export function actionWordsOf(
   };
 }
 
-/** The pattern of a rule, and what is known about the service and action that it names. */
+/**
+ * The pattern of a rule, with what is known about the service and action that the pattern names.
+ */
 export interface DescribedPattern {
   readonly service: string;
   readonly action: string;
@@ -56,7 +61,7 @@ export interface DescribedPattern {
   readonly riskAtLeast?: Risk | null;
 }
 
-/** Who a permission is for; null stands for the whole org. */
+/** Who the permission is for. Null stands for the whole org. */
 export type Holder = { readonly kind: IdentityKind; readonly name: string } | null;
 
 /** A rule as a sentence for people (docs/reference/permissions.md#rules-in-words). */
@@ -79,7 +84,7 @@ export function describeRule(
   return cutSentence(`${subject} ${describePermission(pattern)}${until}`);
 }
 
-/** A suggested rule with its keys as one sentence. */
+/** One sentence that describes a suggested rule with all its keys. */
 export function describeGrant(patterns: readonly DescribedPattern[], holder: Holder): string {
   const phrases = [...new Set(patterns.map(describePermission))];
   return cutSentence(`${subjectOf('allow', holder, undefined)} ${phrases.join(', and ')}`);
@@ -148,7 +153,9 @@ interface PositionValue {
   readonly param: string | undefined;
 }
 
-/** The positions of the argument in words; none for an action whose keys have no argument. */
+/**
+ * The values of the argument's positions in words. Empty for an action whose keys have no argument.
+ */
 function positionValuesOf(pattern: DescribedPattern): PositionValue[] {
   const { arg, exact, actionWords } = pattern;
   const positions = actionWords?.positions ?? [];
@@ -195,8 +202,8 @@ function argumentWords({ arg, exact }: DescribedPattern): string {
 }
 
 /**
- * The description of an action without the values of a call: positions of the key stand where their
- * parameters do, and `…` for every other parameter.
+ * The description of an action without the values of one call. Parameters that are a position of
+ * the key show that position; every other parameter shows `…`.
  */
 function renderPhrase(
   parts: readonly DescriptionPart[],
@@ -225,7 +232,10 @@ function renderPhrase(
   return { text: text.trim(), named };
 }
 
-/** Puts a value after a text, without saying its label twice: `the board any board`. */
+/**
+ * Appends a value to a text. If the text ends in the label of the value, the label is not repeated:
+ * `the board` and `any board` become `any board`.
+ */
 function joinValue(text: string, { words, label, isAny }: PositionValue): string {
   if (label === undefined) return text + words;
   const ending = ` ${label} `;

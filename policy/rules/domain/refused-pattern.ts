@@ -2,7 +2,7 @@ import type { AppError } from '#errors';
 import { invalidParamsError } from '../../calls/domain/invalid-params.ts';
 
 /**
- * The `invalid_params` error about a rule's pattern. It suggests the pattern that the person
+ * The `invalid_params` error about the pattern of a rule. It suggests the pattern that the person
  * probably meant.
  */
 export function refusedPattern(

@@ -1,4 +1,4 @@
-/** The ways in which an upgrade has changed the meaning of a deny rule. */
+/** The ways in which an upgrade can change the meaning of a deny rule. */
 export type RuleChange =
   | 'reaches_actions'
   | 'folds_argument'

@@ -10,7 +10,7 @@ import type {
   Principal,
 } from '#contracts/vocabulary';
 
-/** The event in the form that `appendEvent` takes. */
+/** The event, in the form that `appendEvent` takes. */
 interface RuleEvent {
   readonly type: Extract<EventType, 'rule.created' | 'rule.deleted'>;
   readonly orgId: string;
@@ -28,7 +28,7 @@ export interface Actor {
 
 /**
  * The event about a created or deleted rule. `chain` is the chain of the identity that the rule is
- * on, and is empty for a rule on the org.
+ * on. It is empty for a rule on the org.
  */
 export function ruleEvent(
   type: RuleEvent['type'],

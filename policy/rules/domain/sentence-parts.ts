@@ -4,7 +4,10 @@ import { shownName } from '#templates';
 const sentenceCharactersMax = 500;
 const valueCharactersMax = 120;
 
-/** `issueKey` and `issue_key` are `issue key`; an id is called by what it is the id of. */
+/**
+ * The name of a parameter in words: `issueKey` and `issue_key` become `issue key`. For an id, the
+ * name of the thing that has the id.
+ */
 export function nameOfParam(name: string): string {
   const words = name.replaceAll(/([a-z])([A-Z])/g, '$1 $2').replaceAll(/[_.-]+/g, ' ');
   return (
@@ -18,7 +21,7 @@ export function nameOfParam(name: string): string {
 const plainValue = /^[\p{L}\p{N}\p{M}._/@:#+~%$&=?*-]+$/u;
 const plainName = /^[\p{L}\p{N}\p{M}._@' -]+$/u;
 
-/** A value of a key, set off where it could be read as a part of the sentence. */
+/** A value from a key. It is put in quotes if it could be read as part of the sentence. */
 export function valueWords(text: string): string {
   const shown = cutValue(withHiddenEncoded(text));
   return plainValue.test(shown.replace(/…$/, '')) ? shown : quote(shown);
@@ -43,7 +46,10 @@ export function cutSentence(text: string): string {
     : `${text}.`.slice(0, sentenceCharactersMax);
 }
 
-/** `Create issue` in the middle of a sentence; words in capital letters stay as they are. */
+/**
+ * `Create issue` as it is written in the middle of a sentence. Words in capital letters stay as
+ * they are.
+ */
 export function lowerFirst(text: string): string {
   return /^\p{Lu}(?:\p{Ll}|\s)/u.test(text) ? text.charAt(0).toLowerCase() + text.slice(1) : text;
 }

@@ -27,11 +27,11 @@ function templateWithTool(tool: Partial<CompiledAction>, overrideFields?: Partia
   });
 }
 
-describe('the tools of an MCP server', () => {
-  test('are accepted when they keep to their template', () => {
+describe('the accepted tools of an MCP server (obeysTemplate)', () => {
+  test('obey a template when they keep its address, risk and redactions', () => {
     expect(obeysTemplate(templateOf([actionOf('anything')]))).toBe(true);
     expect(obeysTemplate(templateWithTool({}))).toBe(true);
-    // A warning by the server raises the risk above that of the template.
+    // A warning by the server raises the risk above the risk in the template.
     expect(obeysTemplate(templateWithTool({ risk: 'delete' }, { risk: 'read' }))).toBe(true);
     expect(obeysTemplate(templateWithTool({ risk: 'read' }, { risk: 'read' }))).toBe(true);
     const redactedFields = { redact: ['params.token', 'body.token'] };

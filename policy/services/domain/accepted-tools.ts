@@ -27,8 +27,8 @@ export function obeysTemplate({ mcp, actions }: CompiledTemplate): boolean {
 }
 
 /**
- * Whether the action redacts all of these paths. Params and body hold the same arguments, so each
- * path is given for both.
+ * Whether the action redacts all of these paths. Params and body contain the same arguments, so
+ * each path must be redacted in both.
  */
 function redactsAll({ redact }: CompiledAction, redactedFields: readonly string[]): boolean {
   return redactedFields.every((path) => {

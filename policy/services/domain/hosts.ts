@@ -1,9 +1,9 @@
 import { AppError } from '#errors';
 
 /**
- * A host as permission keys and host lists write it: lower-case A-label, no trailing dot, a port
- * only if it is not the scheme's default (docs/reference/permissions.md#keys). `URL` converts
- * letter case and IDNA.
+ * A host as permission keys and host lists contain it: lower-case A-label, no trailing dot, a port
+ * only if it is not the default port of the scheme (docs/reference/permissions.md#keys). `URL` has
+ * already converted letter case and IDNA.
  */
 export function hostOf(url: URL): string {
   const name = url.hostname.replace(/\.$/, '');
@@ -29,9 +29,10 @@ export function parseBaseUrl(baseUrl: string): BaseUrl {
 }
 
 /**
- * Whether a secret may go to this host. The hosts in its list are compared byte for byte. A user's
- * own secret without a list may go only where a `secret:{name}:{host}` permission key allows it, so
- * only in calls that need such a key (docs/reference/credentials.md#where-a-credential-may-go).
+ * Whether a secret may go to this host. The hosts in the secret's list are compared byte for byte.
+ * A user's own secret without a list may go only to hosts that a `secret:{name}:{host}` permission
+ * key allows, so only in calls that need such a key
+ * (docs/reference/credentials.md#where-a-credential-may-go).
  */
 export function mayGoTo(
   secret: { readonly reference: string; readonly allowedHosts: readonly string[] },

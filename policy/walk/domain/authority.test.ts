@@ -31,10 +31,10 @@ const findAuthorityOf = (
 const findCoverOf = (rulesById: RulesByIdentity, id: string, call = callOf()) =>
   findCover({ rulesByIdentity: rulesById, call, need: keyNeed }, id);
 
-/** The creator of a rule that an agent or subagent made, as `plantRules` stores it. */
+/** The creator of a rule that an agent or subagent made, in the form that `plantRules` stores. */
 const madeBy = (...creatorChain: string[]) => ({ creatorChain });
 
-describe('the authority of an identity', () => {
+describe('findAuthority (the authority of an identity)', () => {
   test('covers what the identity itself is allowed', () => {
     const rulesById = createRules(ruleOn('bot', 'allow github:issues.create:*'));
 
@@ -57,7 +57,7 @@ describe('the authority of an identity', () => {
     expect(findAuthorityOf(rulesById, 'bot')).toBeNull();
   });
 
-  test('ends with a deny rule on the identity or above it, but not with a deny rule below it', () => {
+  test('ends with a deny rule on the identity or on an ancestor, but not with a deny rule on a descendant', () => {
     const allow = ruleOn('bot', 'allow github:*:*');
 
     expect(findAuthorityOf(createRules(allow, ruleOn('ann', 'deny github:*:*')), 'bot')).toBeNull();
@@ -66,7 +66,7 @@ describe('the authority of an identity', () => {
     ).not.toBeNull();
   });
 
-  test('covers, by the read allowance, reads of the called action and nothing else', () => {
+  test('covers, by the read allowance, reads of the called action only', () => {
     const openRead = callOf({ risk: 'read', isOpenRead: true });
 
     expect(findAuthorityOf(createRules(), 'bot', keyNeed, openRead)).toEqual({ by: 'read' });
@@ -132,16 +132,16 @@ describe('a rule that an agent made', () => {
 
   test('counts, when it depends on another rule that an agent made, only if that other rule counts', () => {
     const ruleBySub = ruleOn('leaf', 'allow github:*:*', madeBy('ann', 'bot', 'sub'));
-    const heldRule = ruleOn('bot', 'allow github:*:*');
+    const ruleOfAgent = ruleOn('bot', 'allow github:*:*');
 
-    expect(findCoverOf(createRules(ruleBySub, plantedRule, heldRule), 'leaf')).toMatchObject({
+    expect(findCoverOf(createRules(ruleBySub, plantedRule, ruleOfAgent), 'leaf')).toMatchObject({
       by: 'rule',
     });
-    expect(findCoverOf(createRules(ruleBySub, heldRule), 'leaf')).toBeNull();
+    expect(findCoverOf(createRules(ruleBySub, ruleOfAgent), 'leaf')).toBeNull();
     expect(findCoverOf(createRules(ruleBySub, plantedRule), 'leaf')).toBeNull();
   });
 
-  test('counts when its maker has the read allowance', () => {
+  test('counts while its maker has the read allowance', () => {
     const openRead = callOf({ risk: 'read', isOpenRead: true });
 
     expect(findCoverOf(createRules(plantedRule), 'sub', openRead)).toMatchObject({ by: 'rule' });
@@ -174,7 +174,7 @@ describe('a rule that an agent made', () => {
     expect(findCoverOf(createRulesByIdentity(callerRules), 'sub')).toBeNull();
   });
 
-  test('stops counting when a deny rule is made on its maker alone', () => {
+  test('stops counting when a deny rule is made on its maker only', () => {
     const rules = [
       ruleByOther,
       ruleOn('other', 'allow github:*:*'),
@@ -187,7 +187,7 @@ describe('a rule that an agent made', () => {
     ).toBeNull();
   });
 
-  test("does not count when its maker's only authority is a rule whose maker depends on it", () => {
+  test("does not count when its maker's only authority is a rule that depends on it", () => {
     const ruleBySecond = ruleOn('bot', 'allow github:*:*', madeBy('ann', 'bot', 'second'));
     const ruleByThird = ruleOn('bot', 'allow github:*:*', madeBy('ann', 'bot', 'third'));
     const rules = [ruleBySecond, ruleByThird];
@@ -201,7 +201,7 @@ describe('a rule that an agent made', () => {
     expect(findAuthorityOf(rulesById, 'second')).toBeNull();
   });
 
-  test('is judged in bounded time when sixty makers have authority only by the rules of each other', () => {
+  test("is judged in bounded time when sixty makers have authority only through each other's rules", () => {
     const makerNames = Array.from({ length: 60 }, (_, index) => `maker${index}`);
     const rules = makerNames.map((name) =>
       ruleOn('bot', 'allow github:*:*', madeBy('ann', 'bot', name)),

@@ -10,7 +10,7 @@ import { findDenialOrUnknown, appliesToRisk } from './denial.ts';
 import type { WalkedCall } from './denial.ts';
 
 /**
- * What a rule has to cover: a permission key of the call, or a pattern that an agent wants to pass
+ * What a rule must cover: a permission key of the call, or a pattern that an agent wants to pass
  * on.
  */
 export type CoverNeed =
@@ -19,7 +19,7 @@ export type CoverNeed =
 
 /**
  * What allows a permission key: a rule or the read allowance. Null means that nothing allows the
- * key, which makes it part of the permission gap.
+ * key. The key is then part of the permission gap.
  */
 export type Cover = { readonly by: 'rule'; readonly rule: Rule } | { readonly by: 'read' } | null;
 
@@ -30,8 +30,8 @@ interface CoverQuestion {
 }
 
 /**
- * Steps 2 and 3 of the walk, with this identity as the caller. Step 1, the search for denials, has
- * been done before.
+ * Steps 2 and 3 of the permission walk, with this identity as the caller. Step 1, the search for
+ * deny rules, was done before.
  */
 export function findCover(question: CoverQuestion, identityId: string): Cover {
   const chainRules = chainRulesOf(question.rulesByIdentity, identityId);
@@ -41,9 +41,9 @@ export function findCover(question: CoverQuestion, identityId: string): Cover {
 }
 
 /**
- * An identity's *authority* over a permission key or pattern: what steps 1 to 3 of the walk allow
- * this identity as the caller, without the rules that it or its descendants made. This is not for
- * users, whose authority has no limit (docs/reference/permissions.md#authority).
+ * An identity's *authority* over a permission key or pattern: what steps 1 to 3 of the permission
+ * walk would allow this identity as the caller, ignoring rules that the identity or its descendants
+ * made. Not for users, whose authority has no limit (docs/reference/permissions.md#authority).
  */
 export function findAuthority(question: CoverQuestion, identityId: string): Cover {
   const chainRules = chainRulesOf(question.rulesByIdentity, identityId);
@@ -65,12 +65,12 @@ function findAuthorityIn(
 }
 
 /**
- * Whether deny rules refuse a call, by identity. The answers are cached, because each permission
- * key of a call needs them, and so does each round of `trust`.
+ * Whether deny rules refuse a call, by identity. Cached, because each permission key of a call
+ * needs the answer, and so does each round of `trust`.
  */
 const knownDenials = new WeakMap<RulesByIdentity, WeakMap<WalkedCall, Map<string, boolean>>>();
 
-/** Whether a deny rule refuses the call. True also when the budget is too small to find out. */
+/** Whether a deny rule refuses the call. Also true when the budget is too small to find out. */
 function isDenied({ rulesByIdentity, call }: CoverQuestion, chainRules: ChainRules): boolean {
   const denialsByCall =
     knownDenials.get(rulesByIdentity) ?? new WeakMap<WalkedCall, Map<string, boolean>>();
@@ -83,8 +83,8 @@ function isDenied({ rulesByIdentity, call }: CoverQuestion, chainRules: ChainRul
 }
 
 /**
- * Finds the rule that covers the permission key. If there are several, it is the one that lasts
- * longest, because an agent can pass the key on only until that rule ends.
+ * Finds the rule that covers the permission key. Of several rules, returns the one that expires
+ * last, because an agent can pass the key on only until that rule expires.
  */
 function findCoverIn(
   question: CoverQuestion,
@@ -114,10 +114,11 @@ function isSwitchedOn({ viaClientId, identityId }: Rule, { selfApproving }: Chai
 }
 
 /**
- * A rule that an agent made counts only while the agent's own authority still covers the permission
- * key; then its maker is trusted. The trusted makers are the smallest set for which this holds, so
- * agents whose rules only support each other are not in it. The set is computed when the first rule
- * of an agent is met, because most calls meet none.
+ * Decides whether the maker of a rule is trusted. A rule that an agent made counts only while the
+ * agent's own authority still covers the permission key; then the agent is trusted. The trusted
+ * makers are the smallest set with this property, so agents whose rules only support each other are
+ * not in it. The set is computed at the first rule that an agent made, because most calls meet no
+ * such rule.
  */
 function createTrustTest(question: CoverQuestion): IsTrustedMaker {
   let trustedIds: Set<string> | undefined;
@@ -151,7 +152,7 @@ function findTrustedIds(question: CoverQuestion): Set<string> {
 }
 
 /**
- * Whether the rule covers the permission key or pattern. False when the budget is too small to find
+ * Whether the rule covers the permission key or pattern. False if the budget is too small to find
  * out.
  */
 function appliesTo(rule: Rule, { call, need }: CoverQuestion): boolean {
@@ -174,8 +175,8 @@ function outlasts(rule: Rule, bestRule: Rule | undefined): boolean {
 }
 
 /**
- * Step 2 of the walk: the identities whose rules count. These are the caller and, as long as the
- * last one inherits, its parent. An agent always inherits from its user.
+ * Step 2 of the permission walk: the identities whose rules count. They are the caller and, as long
+ * as the last one found inherits, its parent. An agent always inherits from its user.
  */
 export function reachOf(chain: readonly ChainLink[]): string[] {
   const reach: string[] = [];
@@ -187,8 +188,8 @@ export function reachOf(chain: readonly ChainLink[]): string[] {
 }
 
 /**
- * Step 3 of the walk: whether reads need no rule. An agent's reads need none; those of a subagent
- * need none if it and all subagents above it inherit.
+ * Step 3 of the permission walk: whether reads need no rule. The reads of an agent need none. The
+ * reads of a subagent need none if the subagent and all subagents above it inherit.
  */
 export function inheritsReads(chain: readonly ChainLink[]): boolean {
   return chain.every(({ kind, inheritPermissions }) => kind !== 'subagent' || inheritPermissions);
@@ -205,7 +206,8 @@ function isCoveredRead({ call, need }: CoverQuestion, chain: readonly ChainLink[
 }
 
 /**
- * The rules for an identity whose rules were loaded, or that is on the chain of such an identity.
+ * The rules for an identity. Either the identity's rules were loaded, or it is on the chain of an
+ * identity whose rules were loaded.
  */
 function chainRulesOf(
   rulesByIdentity: RulesByIdentity,

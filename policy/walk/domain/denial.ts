@@ -9,7 +9,7 @@ import { isAtLeast } from '../../denials/domain/risks.ts';
 import type { Rule } from '../../rules/domain/rule.ts';
 import type { ChainRules } from './chain-rules.ts';
 
-/** A call in the form that the walk decides on (docs/reference/permissions.md#the-walk). */
+/** A call in the form that the permission walk takes (docs/reference/permissions.md#the-walk). */
 export interface WalkedCall {
   readonly keys: readonly DerivedKey[];
   readonly risk: Risk;
@@ -22,7 +22,7 @@ export interface WalkedCall {
   readonly isOpenRead: boolean;
   /** Further names of the call. Only deny rules are compared with them. */
   readonly denyNames: readonly RatedName[];
-  /** What remains of the budget for comparing the call with rules. */
+  /** What is left of the budget for comparing the call with rules. */
   readonly budget: GlobBudget;
 }
 
@@ -34,15 +34,16 @@ export interface Denial {
    */
   readonly key: string;
   /**
-   * The operation by which the rule matched a call by method and path; null for a request that no
-   * built-in or published template lists. Undefined when the rule matched a key or another name.
+   * The operation by which the rule matched a call by method and path. Null for a request that no
+   * built-in or published template lists. Undefined when the rule matched a permission key or
+   * another name.
    */
   readonly operation?: RatedName | null;
 }
 
 /**
- * About 15 ms of comparing. Hundreds of rules with arguments of usual length take a hundredth of
- * this budget.
+ * The budget for comparing: about 15 ms. Hundreds of rules with arguments of usual length take a
+ * hundredth of it.
  */
 const walkStepsMax = 4_000_000;
 
@@ -51,9 +52,10 @@ export function createDecisionBudget(): GlobBudget {
 }
 
 /**
- * Step 1 of the walk: finds a deny rule that refuses the call, on the org or on any identity of the
- * chain, in any order. Throws `invalid_params` for a call that takes too long to compare, because
- * one slow comparison would delay the calls of everybody else.
+ * Step 1 of the permission walk: finds a deny rule that refuses the call, on the org or on any
+ * identity of the chain. The order of the rules does not matter. Throws `invalid_params` for a call
+ * that takes too long to compare, because one slow comparison would delay the calls of everybody
+ * else.
  */
 export function findDenial(chainRules: ChainRules, call: WalkedCall): Denial | undefined {
   const denial = findDenialOrUnknown(chainRules, call);
@@ -113,7 +115,9 @@ export function denialReason(denial: Denial, chain: readonly ChainLink[]): strin
   return text.length > reasonCharactersMax ? `${text.slice(0, reasonCharactersMax - 1)}…` : text;
 }
 
-/** Why a rule on a service stops a call by method and path, and what to do instead. */
+/**
+ * Why a rule on a service refuses a call by method and path, and what the caller can do instead.
+ */
 function explainOperation({ operation }: Denial): string {
   if (operation === undefined) return '';
   if (operation === null) {

@@ -17,15 +17,17 @@ import {
 import { walk } from './walk.ts';
 
 /**
- * The most CPU time in milliseconds: ten times what a decision may take, and a fraction of what it
- * would take without budgets.
+ * The most CPU time, in milliseconds: ten times what a decision may take, but only a fraction of
+ * what a decision would take without budgets.
  */
 const cpuMsMax = 200;
 
 const createMany = <Item>(count: number, make: (index: number) => Item): Item[] =>
   Array.from({ length: count }, (_, index) => make(index));
 
-/** The names of a request in these templates, as if each were connected on one host. */
+/**
+ * The names of a request in these templates, as if each template were connected on the same host.
+ */
 function findNames(templates: readonly CompiledTemplate[], path: string) {
   const neighbours = templates.map((template, index) => ({
     names: [`own${index}`],
@@ -41,7 +43,7 @@ const isDenied = (pattern: string, names: ReturnType<typeof findNames>) =>
 
 const writeFields = { method: 'POST', risk: 'write' } as const;
 
-describe('templates that members wrote for a host', () => {
+describe('templates that members wrote for one host', () => {
   test('are compared with a path in bounded time, however many templates there are', () => {
     const path = '/a'.repeat(64);
     const longPathTemplates = createMany(20, () =>
@@ -65,7 +67,7 @@ describe('templates that members wrote for a host', () => {
     expect(cpuMsOf(() => findNames(manyTemplates, path))).toBeLessThan(cpuMsMax);
   });
 
-  test('are taken to list the request when their paths have hundreds of segments, as earlier versions allowed', () => {
+  test('count as listing the request when their paths have hundreds of segments, as earlier versions allowed', () => {
     const longPathTemplate = templateOf(
       createMany(1_000, (index) =>
         actionOf(`send${index}`, { ...writeFields, path: `${'/a'.repeat(900)}/${index}` }),
@@ -79,7 +81,7 @@ describe('templates that members wrote for a host', () => {
     expect(isDenied('own0:send7:x', findNames([longPathTemplate], '/a'))).toBe(true);
   });
 
-  test('do not prevent a denial when the time budget was too small to read them', () => {
+  test('do not prevent a denial when the budget was too small to search them', () => {
     const knownTemplate = templateOf([actionOf('listed', { ...writeFields, path: '/a' })]);
     const longPathTemplate = templateOf(
       [actionOf('other', { ...writeFields, path: '/a'.repeat(65) })],
@@ -94,7 +96,7 @@ describe('templates that members wrote for a host', () => {
     expect(isDenied('own1:send:x', findNames([longPathTemplate, templateOfOne], path))).toBe(true);
   });
 
-  test('are compared with a request even if they have every kind of operation', () => {
+  test('are compared with a request in bounded time even if they have every kind of operation', () => {
     const riskyTemplates = createMany(100, () =>
       templateOf(
         createMany(1_000, (index) =>
@@ -124,7 +126,7 @@ describe('the comparison of a call with rules', () => {
   const chain = chainOf('ann', 'bot');
   const call = () => callOf({ keys: [actionKey('mail', 'send', arg)] });
 
-  test('takes bounded time for rules that allow the call, and does not end in a permission gap', () => {
+  test('takes bounded time for allow rules, and does not end in a permission gap', () => {
     const rules = createMany(500, () => ruleOn('bot', `allow *:*:**${longText}*${longText}b`));
     const decideByWalk = () =>
       walk(createRulesByIdentity(createChainRules(chain, rules)), 'bot', call());
@@ -141,7 +143,7 @@ describe('the comparison of a call with rules', () => {
     ).toBeLessThan(cpuMsMax);
   });
 
-  test('uses one time budget, however many agents made the rules', () => {
+  test('uses one budget, however many agents made the rules', () => {
     const makers = createMany(20, (index) => {
       const ownRules = createMany(100, () =>
         ruleOn(`m${index}`, `deny mail:send:**${longText}*${longText}c`),
@@ -162,7 +164,7 @@ describe('the comparison of a call with rules', () => {
     expect(cpuMsOf(decideByWalk)).toBeLessThan(cpuMsMax);
   });
 
-  test('uses a fraction of the time budget for rules of usual length', () => {
+  test('uses a fraction of the budget for rules of usual length', () => {
     const rules = createMany(500, (index) => ruleOn('bot', `allow mail:send:*@${index}.example`));
     const to = callOf({ keys: [actionKey('mail', 'send', 'ann@499.example')] });
 
@@ -172,7 +174,7 @@ describe('the comparison of a call with rules', () => {
     expect(to.budget.left).toBeGreaterThan(3_900_000);
   });
 
-  test('costs little for rules that begin differently from the call, however many there are', () => {
+  test('is cheap for rules that begin differently from the call, however many there are', () => {
     const rules = createMany(5_000, (index) => ruleOn('bot', `deny mail:send:a/b/*${index}`));
     const longPathTemplate = callOf({ keys: [actionKey('mail', 'send', 'a/'.repeat(2_000))] });
 
@@ -198,7 +200,7 @@ describe('a text with very many combining marks in a row', () => {
         callOf({ keys: keys.map((key) => ({ ...key })) }),
       );
     expect(cpuMsOf(decideMany)).toBeLessThan(cpuMsMax / 4);
-    // A rule may have such a text as well.
+    // Rules may contain such a text too.
     const rules = createMany(50, (index) => ruleOn('bot', `deny own0:add:${index}${text}`));
     const call = callOf({ keys: [actionKey('own0', 'add', 'a')] });
     const decide = () => findDenial(createChainRules(chainOf('ann', 'bot'), rules), call);

@@ -2,7 +2,10 @@ import type { KeyExplanation } from '#contracts/http/approvals';
 import type { DerivedKey } from '#contracts/permit';
 import type { Verdict } from './walk.ts';
 
-/** What a verdict says about each permission key of the call, and the rule or allowance behind it. */
+/**
+ * What a verdict says about each permission key of the call, with the rule or allowance that
+ * decided.
+ */
 export function explainVerdict(
   verdict: Verdict | { readonly outcome: 'user' | 'platform' },
   keys: readonly DerivedKey[],

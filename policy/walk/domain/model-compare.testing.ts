@@ -10,18 +10,18 @@ import type { ModelCall, ModelCover, ModelIdentity, ModelRule, Segments } from '
 import { coversAll, walk } from './walk.ts';
 import type { WalkedKey } from './walk.ts';
 
-/** One call in one org. Product and model both decide it. */
+/** One call in one org. Both the product and the model decide it. */
 export interface World {
   readonly caller: ModelIdentity;
-  /** Identities that are not on the caller's chain but may have made rules on it. */
+  /** Identities that may have made rules on the caller's chain but are not on it. */
   readonly others: readonly ModelIdentity[];
   readonly rules: readonly WorldRule[];
   readonly call: ModelCall;
 }
 
 /**
- * A rule with its end. The model has only rules in force; of several rules, the product names the
- * one that lasts longest.
+ * A rule with its time of expiry. The model has only rules in force. The product needs the time,
+ * because of several rules it names the one that expires last.
  */
 export interface WorldRule extends ModelRule {
   readonly expiresAtMs: number | null;
@@ -56,7 +56,10 @@ function compareWalk(world: World, rulesByIdentity: RulesByIdentity): string | u
     .find((disagreement) => disagreement !== undefined);
 }
 
-/** Compares what covers a key: the rule that lasts longest, or else the read allowance. */
+/**
+ * Compares what covers a key: the rule that expires last or, if there is no rule, the read
+ * allowance.
+ */
 function compareCover(
   { rules }: World,
   expected: ModelCover,
@@ -67,19 +70,19 @@ function compareCover(
   const endTimes = rules
     .filter((rule) => expected.rules.includes(rule))
     .map(({ expiresAtMs }) => expiresAtMs ?? Infinity);
-  const isAgreement =
+  const doesAgree =
     endTimes.length === 0
       ? cover?.by === (expected.isRead ? 'read' : undefined)
       : cover?.by === 'rule' &&
         expected.rules.some((rule) => toProductRule(rule) === cover.rule) &&
         (cover.rule.expiresAtMs ?? Infinity) === Math.max(...endTimes);
-  if (isAgreement) return undefined;
+  if (doesAgree) return undefined;
   const coverWords =
     endTimes.length > 0 ? `${endTimes.length} rules` : expected.isRead ? 'a read' : 'nothing';
   return `${key.key}, the model: covered by ${coverWords}; walk: ${JSON.stringify(cover)}.`;
 }
 
-/** Compares the authority of every ancestor over every permission key. */
+/** Compares the authority that every ancestor has over every permission key. */
 function compareAuthority(world: World, rulesByIdentity: RulesByIdentity): string | undefined {
   const { caller, call } = world;
   for (const ancestor of identitiesUpToUser(caller).slice(1)) {
@@ -98,7 +101,7 @@ function compareAuthority(world: World, rulesByIdentity: RulesByIdentity): strin
 
 /**
  * Builds what `walk/load-chain-rules.ts` would load: the rules of the org and of the chain, then
- * the rules for agents that are not on the chain but made rules on it.
+ * the rules for agents that made rules on the chain without being on it.
  */
 function rulesByIdentityIn({ caller, others, rules }: World): RulesByIdentity {
   const chainRulesById = new Map<string, ChainRules>();
@@ -119,7 +122,9 @@ function rulesByIdentityIn({ caller, others, rules }: World): RulesByIdentity {
   return chainRulesById;
 }
 
-/** Converts each part of a world once, because the sweeps use the same parts millions of times. */
+/**
+ * Converts each part of a world only once, because the sweeps use the same parts millions of times.
+ */
 function memoise<From extends object, To>(make: (from: From) => To): (from: From) => To {
   const valuesByKey = new WeakMap<From, To>();
   return (from) => {
@@ -193,8 +198,8 @@ const chainOf = memoise((identity: ModelIdentity) =>
 );
 
 /**
- * Rules by self-approval name one of two OAuth clients. Self-approval is switched on for every
- * agent with the first client, and for no agent with the second.
+ * Rules made by self-approval name one of two OAuth clients. Self-approval is switched on for every
+ * agent with the first client, and for no agent with the second client.
  */
 const switchesOf = memoise(
   (identity: ModelIdentity) =>

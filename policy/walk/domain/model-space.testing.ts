@@ -2,7 +2,7 @@ import type { World, WorldRule } from './model-compare.testing.ts';
 import { identitiesUpToUser } from './model.testing.ts';
 import type { ModelCall, ModelIdentity, Segments } from './model.testing.ts';
 
-/** A set of worlds, each of which is checked, beginning with the smallest ones. */
+/** A set of worlds. Every world in it is checked, the smallest ones first. */
 export interface Sweep {
   readonly name: string;
   worlds(): Iterable<World>;
@@ -10,7 +10,7 @@ export interface Sweep {
 
 export const user: ModelIdentity = { id: 'user', parent: null, inherits: false };
 
-/** Two services, each with the same two actions on the same two arguments. */
+/** Two services. Each has the same two actions with the same two arguments. */
 const services = ['s', 't'];
 const actions = ['a', 'b'];
 const args = ['x', 'y'];
@@ -65,7 +65,7 @@ function callsOf(calledKeys: readonly Segments[], count: 3 | 4): ModelCall[] {
 }
 
 /**
- * All rules that a user could make: with every effect, identity, pattern of `patterns` and risk.
+ * All rules that a user could make, with every effect, identity, risk and pattern of `patterns`.
  */
 function userRulesOf(
   caller: ModelIdentity,
@@ -80,7 +80,7 @@ function userRulesOf(
   );
 }
 
-/** Calls with every permission key and every pair of keys, under up to two rules. */
+/** Calls with every permission key and every pair of keys, with up to two rules. */
 const everyKeySweep: Sweep = {
   name: 'every key and pair of keys, up to 2 rules of users',
   worlds() {
@@ -102,8 +102,8 @@ const everyKeySweep: Sweep = {
 };
 
 /**
- * This sweep and the following ones use one permission key for all, because `everyKeySweep` has shown
- * that no key is special.
+ * This sweep and the following ones use the same permission key everywhere, because `everyKeySweep`
+ * has shown that no key is special.
  */
 const everyRiskSweep: Sweep = {
   name: 'one key, up to 2 rules of users, every risk_at_least',
@@ -129,8 +129,8 @@ function withRulesReversed(sweep: Sweep): Sweep {
 }
 
 /**
- * Worlds whose rules users made. Only one of several worlds is checked that differ only in names
- * that the call does not use.
+ * Worlds in which users made all rules. If worlds differ only in names that the call does not use,
+ * only one of them is checked.
  */
 export function userRuleSweep(count: 2 | 3): Sweep {
   return {
@@ -147,8 +147,9 @@ export function userRuleSweep(count: 2 | 3): Sweep {
 }
 
 /**
- * Worlds with rules that agents and subagents made: those on the chain, and one beside it, which is
- * put below each agent and subagent of the chain in turn and has rules of its own.
+ * Worlds with rules that agents and subagents made. The makers are those on the chain, and one more
+ * agent beside the chain: it is put below each agent and subagent of the chain in turn and has its
+ * own rules.
  */
 export function makerRuleSweep(count: 2 | 3): Sweep {
   return {
@@ -173,7 +174,7 @@ export function makerRuleSweep(count: 2 | 3): Sweep {
   };
 }
 
-/** The sweeps of `npm run model-check` whose keys have one position. */
+/** The sweeps of `npm run model-check` with keys of one position. */
 export const sweeps: readonly Sweep[] = [
   everyKeySweep,
   everyRiskSweep,
@@ -182,7 +183,7 @@ export const sweeps: readonly Sweep[] = [
   makerRuleSweep(3),
 ];
 
-/** The sweep of every set of up to `count` rules of each setting. */
+/** The sweep over every set of up to `count` rules, in each setting. */
 export function sweepOf(
   name: string,
   { settings, count }: { settings: readonly WorldSetting[]; count: 2 | 3 },
@@ -205,7 +206,7 @@ function rulesOfAnybody(caller: ModelIdentity, stranger: ModelIdentity): WorldRu
 
 interface WorldSetting extends Pick<World, 'caller' | 'others'> {
   readonly calls: readonly ModelCall[];
-  /** The rules from which sets are chosen, in this order. */
+  /** The sets of rules are chosen from these rules, in this order. */
   readonly rules: readonly WorldRule[];
   readonly isWanted?: (chosen: readonly WorldRule[]) => boolean;
 }
@@ -244,10 +245,10 @@ function* generateCombinations<Item>(
 }
 
 /**
- * Chooses one of the worlds that differ only in names: names that the call does not use (arguments
- * of the other actions, actions of the other service) can be exchanged without changing a decision.
- * Of all worlds that such exchanges turn into one another, the one is kept whose rules come first
- * in the list.
+ * Chooses one of several worlds that differ only in names. Names that the call does not use
+ * (arguments of the other actions, actions of the other service) can be exchanged without changing
+ * a decision. Of all worlds that such exchanges convert into each other, the chosen one has the
+ * rules that come first in the list.
  */
 function createFirstOfKindTest(
   rules: readonly WorldRule[],
@@ -269,7 +270,7 @@ function createFirstOfKindTest(
   };
 }
 
-/** All sixteen ways to exchange names, because each of four pairs of names may be swapped. */
+/** All sixteen ways to exchange names: each of four pairs of names may be swapped. */
 function listRenamings(): ((pattern: Segments) => Segments)[] {
   const swapNames = (text: string, [one, other]: readonly string[]) =>
     (text === one ? other : text === other ? one : text) ?? text;

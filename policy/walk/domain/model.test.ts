@@ -9,10 +9,10 @@ import { identitiesUpToUser } from './model.testing.ts';
 import type { ModelCall, ModelIdentity, OtherName, Segments } from './model.testing.ts';
 
 /**
- * `npm run test:all` also checks every small world (model-sweeps.slow.test.ts), and `npm run
- * model-check` worlds with three rules.
+ * `npm run test:all` also checks every small world (model-sweeps.slow.test.ts). `npm run
+ * model-check` also checks worlds with three rules.
  */
-describe('the walk agrees with a simple model of itself', () => {
+describe('the permission walk decides like a simple second implementation', () => {
   test('for random trees of identities and random rules', () => {
     fc.assert(
       fc.property(anyWorld, (world) => {
@@ -28,7 +28,7 @@ const anyService = fc.constantFrom('s', 's', 's', 'http');
 const anyAction = fc.constantFrom('a', 'a', 'a', 'b', 'GET');
 const anyArg = fc.constantFrom('x', 'x', 'x', 'x/y', 'x/y/x', 'x/*', '*/x', '*', '%2A', '');
 const anyKey: fc.Arbitrary<Segments> = fc.tuple(anyService, anyAction, anyArg);
-/** Most patterns are broad, because few rules would match the call otherwise. */
+/** Most patterns are broad, because otherwise few rules would match the call. */
 const anyPattern: fc.Arbitrary<Segments> = fc.oneof(
   anyKey,
   fc.constantFrom<Segments[]>(['*', '*', '*'], ['s', '*', '*'], ['s', 'a', '*']),
@@ -57,7 +57,7 @@ const anyCall: fc.Arbitrary<ModelCall> = fc
     credentials: fc.subarray(['secret-1', 'secret-2']),
     isOpenRead: fc.boolean(),
   })
-  // Only the call of an action can be an open read, and such a call has one permission key.
+  // Only an action call can be an open read, and an action call has one permission key here.
   .map((generatedValue) => ({
     ...generatedValue,
     isOpenRead:
@@ -67,7 +67,8 @@ const anyCall: fc.Arbitrary<ModelCall> = fc
   }));
 
 /**
- * One user with agents and subagents. Each of them is put below an identity that exists already.
+ * One user with agents and subagents. Each agent or subagent is put below an identity that already
+ * exists.
  */
 const identityTree: fc.Arbitrary<ModelIdentity[]> = fc
   .array(fc.record({ below: fc.nat(9), inherits: fc.boolean() }), {

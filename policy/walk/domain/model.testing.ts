@@ -1,16 +1,16 @@
 /**
- * A second implementation of the permission walk, written only from
- * docs/reference/permissions.md#the-walk. It shares no code or types with the product, and is
- * neither fast nor optimised. Read it beside that document; `model-space.testing.ts` compares the
- * two implementations.
+ * A second implementation of the permission walk. It was written only from
+ * docs/reference/permissions.md#the-walk; read it next to that document. It shares no code or types
+ * with the product, and is neither fast nor optimised. `model-space.testing.ts` compares the two
+ * implementations.
  */
 type Risk = 'read' | 'write' | 'delete';
 
 export interface ModelIdentity {
   readonly id: string;
   /**
-   * The identity above; null for a user. Agents are below users, subagents below agents and
-   * subagents.
+   * The identity directly above; null for a user. Agents are below users. Subagents are below
+   * agents and subagents.
    */
   readonly parent: ModelIdentity | null;
   readonly inherits: boolean;
@@ -24,19 +24,18 @@ export interface ModelRule {
   readonly pattern: Segments;
   readonly exact: boolean;
   readonly riskAtLeast: Risk | null;
-  /** The service that the rule was planted for; null for any service. */
+  /** The service that the rule is limited to; null for any service. */
   readonly service: string | null;
   readonly credential: string | null;
   /**
-   * For a rule by self-approval, whether self-approval is still switched on; null for other rules.
+   * For a rule made by self-approval: whether self-approval is still switched on. Null for other
+   * rules.
    */
   readonly via: 'switched-on' | 'switched-off' | null;
   readonly by: ModelIdentity;
 }
 
-/**
- * A further name of a call, which only deny rules match. A segment that is undefined is unknown.
- */
+/** A further name of a call. Only deny rules match it. An undefined segment is unknown. */
 export interface OtherName {
   readonly segments: readonly [service: string, action?: string, arg?: string];
   readonly risk: Risk;
@@ -69,8 +68,8 @@ export interface ModelCover {
 }
 
 /**
- * The walk for an agent or subagent: denied, or (step 4) what covers each permission key of the
- * call, in order.
+ * The permission walk for an agent or subagent. Returns that the call is denied, or (step 4) what
+ * covers each permission key of the call, in order.
  */
 export function decideByModel(
   situation: ModelSituation,
@@ -82,9 +81,9 @@ export function decideByModel(
 
 /**
  * "What an identity is allowed by steps 1 to 3 of the walk with itself as caller, ignoring rules
- * created by itself or its descendants." While the authority of an identity is being computed, a
- * further question about it gets the answer no, so agents whose rules only support each other have
- * no authority.
+ * created by itself or its descendants." If the authority of an identity is asked for while it is
+ * being computed, the answer is no. So agents whose rules only support each other have no
+ * authority.
  */
 export function hasAuthority(
   situation: ModelSituation,
@@ -107,8 +106,8 @@ interface AuthorityQuestion {
 }
 
 /**
- * Step 1: whether a deny rule on the org or on any identity of the chain matches the call by any of
- * its names.
+ * Step 1: whether a deny rule on the org or on any identity of the chain matches the call under any
+ * of its names.
  */
 function isDenied({ rules, call }: ModelSituation, identity: ModelIdentity): boolean {
   const keys = call.keys.map((segments) => ({ segments, risk: call.risk }));
@@ -123,12 +122,12 @@ function isDenied({ rules, call }: ModelSituation, identity: ModelIdentity): boo
     );
 }
 
-/** The values that a position of the worlds may have; `another` stands for all that no rule names. */
+/** The values that a position may have. `another` stands for all values that no rule names. */
 const positionValues = ['P', 'Q', 'B', 'C', 'x', 'y', 'another'];
 
 /**
  * All names that a name with unknown positions may stand for. A `*` between slashes is an unknown
- * position; a `*` alone is the key of the whole action.
+ * position. A single `*` is the key of the whole action.
  */
 function readingsOf(name: OtherName['segments']): OtherName['segments'][] {
   const [service, action, arg] = name;
@@ -170,7 +169,7 @@ function findCover(
 }
 
 /**
- * The identities whose rules count: this identity and, as long as the last one inherits, its
+ * The identities whose rules count: this identity and, as long as the last one found inherits, its
  * parent. An agent always inherits from its user.
  */
 function reachOf(identity: ModelIdentity): ModelIdentity[] {
@@ -210,7 +209,9 @@ function matchesName({ pattern, exact }: ModelRule, name: OtherName['segments'])
 
 const regexByPattern = new Map<string, RegExp>();
 
-/** In the regular expression, `*` matches any characters but `/`, and `**` any characters. */
+/**
+ * In the regular expression, `*` matches any characters except `/`; `**` matches any characters.
+ */
 function wildcardRegExp(pattern: string): RegExp {
   const knownRegex = regexByPattern.get(pattern);
   if (knownRegex !== undefined) return knownRegex;

@@ -2,8 +2,9 @@ import type { LadderStep } from '#contracts/permit';
 import type { ChainLink } from '#contracts/vocabulary';
 
 /**
- * The identity that a remembered rule is put on: from the requester upwards, the first identity
- * without `inherit_permissions`. Agents count as identities without it, whatever their flag says.
+ * The identity on which a remembered rule is created: from the requester upwards, the first
+ * identity without `inherit_permissions`. Agents are treated as identities without it, whatever
+ * their flag says.
  */
 export function findPlacement(chain: readonly ChainLink[]): ChainLink {
   const placement = chain.findLast((link) => !inherits(link));
@@ -12,15 +13,15 @@ export function findPlacement(chain: readonly ChainLink[]): ChainLink {
 }
 
 /**
- * The ancestors that may decide, from the nearest up to the user. Subagents that inherit are left
- * out.
+ * The ancestors that may decide, from the nearest one up to the user. Subagents that inherit are
+ * left out.
  */
 export function buildLadder(
   chain: readonly ChainLink[],
   coversIdentity: (ancestor: ChainLink) => boolean,
 ): LadderStep[] {
   const ancestorsUpwards = chain.slice(0, -1).toReversed();
-  // A user has no ancestors, so the list holds the user itself. (A user's own call never has a
+  // A user has no ancestors, so the list contains the user itself. (A user's own call never has a
   // permission gap.)
   const ancestors = ancestorsUpwards.length === 0 ? [...chain] : ancestorsUpwards;
   return ancestors

@@ -6,8 +6,8 @@ import type { WorldRule } from './model-compare.testing.ts';
 
 /** Keys with two positions, such as a project and a type. */
 const pairs = ['P/B', 'P/C', 'Q/B', 'Q/C'];
-/** Keys of which one position or the whole argument is unknown. */
-const unknown = ['P/*', '*/B'];
+/** Keys in which one position is unknown. */
+const unknownPositionKeys = ['P/*', '*/B'];
 const arguments_ = [...pairs, 'P/*', 'Q/*', '*/B', '*/C', '*/*', '**', '*'];
 const patterns: readonly Segments[] = [
   ...arguments_.map((arg): Segments => ['s', 'a', arg]),
@@ -34,13 +34,16 @@ const calledArguments: readonly (readonly string[])[] = [
 ];
 
 /**
- * Rules on positions do not depend on the chain, so two chains are enough, with and without an agent
- * above, and the shorter one for sets of three rules.
+ * Rules on positions do not depend on the chain, so two chains are enough: one with and one without
+ * an agent above. Sets of three rules are checked only on the shorter chain.
  */
 const agent: ModelIdentity = { id: 'agent', parent: user, inherits: false };
 const callers = [agent, { id: 'sub', parent: agent, inherits: true }];
 
-/** Calls with keys of two positions, some unknown, under rules that hold one position open. */
+/**
+ * Calls whose keys have two positions, some of them unknown, under rules that fix only one
+ * position.
+ */
 export function positionSweep(count: 2 | 3): Sweep {
   return sweepOf(`keys of two positions, lists of them, up to ${count} rules of users`, {
     settings: (count === 3 ? [agent] : callers).map((caller) => ({
@@ -57,7 +60,8 @@ function toCall(called: readonly string[]): ModelCall {
   const risk = 'write' as const;
   return {
     keys: called.map((arg): Segments => ['s', 'a', arg]),
-    // Policy names a call whose whole argument is unknown once more, for denies.
+    // If the whole argument of a call is unknown, policy gives the call one more name for deny
+    // rules.
     otherNames: called.includes('*') ? [{ segments: ['s', 'a'], risk }] : [],
     risk,
     service: 'service',
@@ -72,7 +76,9 @@ function rulesOn(caller: ModelIdentity): WorldRule[] {
       ruleOf({ effect: 'allow', on, pattern }),
       ruleOf({ effect: 'deny', on, pattern }),
     ]),
-    // What remembering such a key makes.
-    ...unknown.map((arg) => ruleOf({ effect: 'allow', on, pattern: ['s', 'a', arg], exact: true })),
+    // The rules that result when such a key is remembered.
+    ...unknownPositionKeys.map((arg) =>
+      ruleOf({ effect: 'allow', on, pattern: ['s', 'a', arg], exact: true }),
+    ),
   ]);
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 
 import type { Gap, Permit } from '#contracts/permit';
 
-/** The fields of a permit that are the same however the call was allowed. */
+/** The fields of a permit that do not depend on how the call was allowed. */
 type PermitContent = Omit<
   Permit,
   | 'jti'
@@ -16,7 +16,7 @@ type PermitContent = Omit<
 >;
 
 /**
- * How long after it was signed a permit may be used to start sending the call
+ * How long after it was signed a permit may be used to start sending the call, in milliseconds
  * (docs/reference/identities.md#lifetimes).
  */
 export const permitLifetimeMs = 5_000;
@@ -33,7 +33,7 @@ export function buildPermit(
     jti: string;
     now: number;
     decision: Permit['decision'];
-    /** Set only when an approved call is replayed. */
+    /** Set only for the replay of an approved call. */
     replay: {
       approvalId: string;
       executionId: string;
@@ -56,10 +56,10 @@ export function buildPermit(
 }
 
 /**
- * The id of the one row that records the sending (dispatch) of the call. For a write with an
- * idempotency key the id comes from that key, so that repeated calls and a replay share the row;
- * reads ignore the key. Otherwise a replay uses the id of its permission gap. Approvals cannot
- * choose that id, so one decision is dispatched only once, whatever execution id approvals sends.
+ * The id of the row that records that the call was sent (its dispatch). For a write with an
+ * idempotency key, the id is derived from that key, so that repeated calls and a replay share the
+ * row. Reads ignore the key. Otherwise a replay uses the id of its permission gap. Approvals cannot
+ * choose that id, so one decision is dispatched only once, whatever execution ids approvals sends.
  */
 export function dispatchIdOf(
   {
@@ -75,7 +75,7 @@ export function dispatchIdOf(
 }
 
 /**
- * The fields of the permit that replays a call, taken from the permission gap that suspended the
+ * The fields of the permit that replays a call. They come from the permission gap of the suspended
  * call.
  */
 export function permitContentOf(gap: Gap): PermitContent {

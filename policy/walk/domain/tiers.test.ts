@@ -22,8 +22,8 @@ const suggestTiers = (
   words: Partial<TierWords> = {},
 ) => suggest(keys, scope, { holder, ...words });
 
-describe('the suggested tiers of a permission gap (suggestTiers)', () => {
-  test('are three for an action with an argument', () => {
+describe('suggestTiers (the suggested rules, narrowest first)', () => {
+  test('suggests three tiers for an action with an argument', () => {
     expect(suggestTiers([actionKey('github', 'issues.create', 'acme/site')])).toEqual([
       {
         keys: ['github:issues.create:acme/site'],
@@ -37,7 +37,7 @@ describe('the suggested tiers of a permission gap (suggestTiers)', () => {
     ]);
   });
 
-  test('call the service by its title, and remember keys with its name', () => {
+  test("describes the service by its title, but suggests keys with the service's name", () => {
     const scope = ['owner', 'repo'].map((label) => ({ label, as: undefined }));
     const key = positionsKey('work', 'issues.create', ['acme', 'site']);
     const action = {
@@ -67,14 +67,14 @@ describe('the suggested tiers of a permission gap (suggestTiers)', () => {
     ]);
   });
 
-  test('are two for an action without an argument', () => {
+  test('suggests two tiers for an action without an argument', () => {
     expect(suggestTiers([actionKey('github', 'users.me')]).map(({ keys }) => keys)).toEqual([
       ['github:users.me:*'],
       ['github:*:*'],
     ]);
   });
 
-  test('broaden a raw call to the whole host, then to every method', () => {
+  test('broadens a call to a full URL to the whole host, then to every method', () => {
     expect(suggestTiers([httpKey('POST', 'a.example:8443', '/v1/x')])).toEqual([
       {
         keys: ['http:POST:a.example:8443/v1/x'],
@@ -92,7 +92,7 @@ describe('the suggested tiers of a permission gap (suggestTiers)', () => {
     ]);
   });
 
-  test('show invisible and bidirectional characters in encoded form', () => {
+  test('shows invisible and bidirectional characters in encoded form', () => {
     const tiers = suggestTiers([actionKey('notes', 'write', 'r\u202eevil\u200b\u3164')]);
 
     expect(tiers[0]).toEqual({
@@ -101,7 +101,7 @@ describe('the suggested tiers of a permission gap (suggestTiers)', () => {
     });
   });
 
-  test('broaden all permission keys together, but never the key of a secret', () => {
+  test('broadens all permission keys together, but never the key of a secret', () => {
     const tiers = suggestTiers([
       httpKey('POST', 'a.example', '/x'),
       secretKey('token', 'a.example'),
@@ -117,7 +117,7 @@ describe('the suggested tiers of a permission gap (suggestTiers)', () => {
     );
   });
 
-  test('are one for the key of a secret alone', () => {
+  test('suggests one tier for the key of a secret alone', () => {
     expect(suggestTiers([secretKey('token', 'a.example')])).toEqual([
       {
         keys: ['secret:token:a.example'],
@@ -126,7 +126,7 @@ describe('the suggested tiers of a permission gap (suggestTiers)', () => {
     ]);
   });
 
-  test('are all different, and their sentences are no longer than the contract allows', () => {
+  test('suggests tiers that all differ, with sentences no longer than the contract allows', () => {
     const keys = Array.from({ length: 16 }, (_, index) =>
       secretKey(`${'n'.repeat(60)}${index}`, 'a.example'),
     );
@@ -145,7 +145,8 @@ describe('each suggested rule (tier)', () => {
     others: keyPairs.map(([, key]) => key),
   }));
   /**
-   * The suggested rules (tiers) as they would be stored: the call's own permission keys are exact.
+   * The suggested rules (tiers) as they would be stored. The call's own permission keys are exact
+   * patterns.
    */
   const tiersOf = (keys: readonly DerivedKey[]) =>
     suggestTiers(keys).map((tier) =>
@@ -175,7 +176,7 @@ describe('each suggested rule (tier)', () => {
     );
   });
 
-  test('allows everything that a narrower suggested rule allows', () => {
+  test('allows everything that a narrower tier allows', () => {
     fc.assert(
       fc.property(similarCalls, ({ keys, others }) => {
         const tiers = tiersOf(keys);
@@ -194,7 +195,7 @@ describe('each suggested rule (tier)', () => {
   });
 });
 
-describe('tiers of keys with positions', () => {
+describe('the suggested tiers of keys with positions', () => {
   const tiersOf = (scope: NonNullable<Parameters<typeof suggestTiers>[1]>, ...keys: DerivedKey[]) =>
     suggestTiers(keys, scope, {
       action: { description: [], isBuiltIn: true, positions: scope },

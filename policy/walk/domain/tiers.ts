@@ -6,9 +6,9 @@ import type { ActionWords, DescribedPattern, Holder } from '../../rules/domain/p
 
 const tiersMax = 4;
 
-/** What the sentences of tiers say besides the keys. */
+/** What the sentences of the tiers need besides the keys. */
 export interface TierWords {
-  /** The identity that the rule will be on. */
+  /** The identity that the rule would be created on. */
   readonly holder: NonNullable<Holder>;
   /** The title of the service, unless only its owner has published the template. */
   readonly service?: string | undefined;
@@ -16,8 +16,8 @@ export interface TierWords {
 }
 
 /**
- * The suggested rules (tiers) from which people choose what to remember, from exact to broad. In
- * each tier, all uncovered permission keys become broader together; a key that cannot become
+ * The suggested rules (tiers) from which people choose what to remember, from exact to broad. From
+ * tier to tier, all uncovered permission keys become broader together. A key that cannot become
  * broader stays unchanged (docs/reference/approvals.md#suggested-tiers).
  */
 export function suggestTiers(
@@ -50,7 +50,7 @@ function describedPatternOf(
   return { ...key, exact, serviceWords: words.service, actionWords: words.action };
 }
 
-/** The patterns from the key itself to broad ones. */
+/** The patterns for one key, from the key itself to broad patterns. */
 function buildLadder(derivedKey: DerivedKey, scope: readonly KeyPosition[]): string[] {
   const { key, service, action, arg } = derivedKey;
   if (service === 'secret' || service === 'connection') return [key];
@@ -79,7 +79,7 @@ function broadenLastPosition(
   }
   if (scope.length < 2) return undefined;
   const pattern = `${service}:${action}:${arg.split('/').slice(0, -1).join('/')}/${unknownPosition}`;
-  // The last position is unknown already. A tier with the text of the call's own key remembers that
-  // exact key, so it would not be broader.
+  // The last position is already unknown. A tier with the text of the call's own key remembers
+  // exactly this key, so the tier would not be broader.
   return pattern === key ? undefined : pattern;
 }

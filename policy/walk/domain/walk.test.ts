@@ -23,7 +23,7 @@ const agentChain = chainOf('ann', 'bot');
 const subagentChain = chainOf('ann', 'bot', 'sub');
 const inheritingChain = chainOf('ann', 'bot', 'sub+');
 
-describe('the rules in reach of a caller', () => {
+describe('the rules that apply to a caller', () => {
   test.for<[name: string, chain: ChainLink[], rules: Rule[], expected: string]>([
     ['are none: the call ends in a permission gap', agentChain, [], 'gap'],
     [
@@ -113,7 +113,7 @@ describe('the rules in reach of a caller', () => {
   });
 });
 
-describe('a deny rule wins over an allow rule', () => {
+describe('a deny rule', () => {
   const allowRule = ruleOn('bot', 'allow github:issues.create:acme/site');
 
   test.for<[name: string, deny: Rule]>([
@@ -129,7 +129,7 @@ describe('a deny rule wins over an allow rule', () => {
     expect(outcomeOf(agentChain, [deny, allowRule])).toBe('denied');
   });
 
-  test('when it is on an ancestor from which the caller does not inherit', () => {
+  test('applies when it is on an ancestor from which the caller does not inherit', () => {
     expect(
       outcomeOf(subagentChain, [ruleOn('sub', 'allow *:*:*'), ruleOn('bot', 'deny github:*:*')]),
     ).toBe('denied');
@@ -145,7 +145,7 @@ describe('a deny rule wins over an allow rule', () => {
     expect(outcomeOf(agentChain, [allowRule, deny])).toBe('allowed');
   });
 
-  test('when it matches any other name of the call; an allow rule does not count for other names', () => {
+  test('applies when it matches any other name of the call; an allow rule does not match other names', () => {
     const denyNames = [
       { service: 'hub', action: 'issues.create', args: undefined, risk: 'write' as const },
     ];
@@ -161,7 +161,7 @@ describe('a deny rule wins over an allow rule', () => {
     expect(outcomeOf(agentChain, [ruleOn('bot', 'allow hub:*:*')], call)).toBe('gap');
   });
 
-  test('when it is for a higher risk, which another name of the call has', () => {
+  test('applies when it is for a higher risk, which another name of the call has', () => {
     const denyNames = [
       { service: 'hub', action: 'repos.delete', args: undefined, risk: 'delete' as const },
     ];
@@ -173,7 +173,7 @@ describe('a deny rule wins over an allow rule', () => {
     expect(outcomeOf(agentChain, [allowRule, deny], callOf({ risk: 'read' }))).toBe('allowed');
   });
 
-  test('and the reason of the denial names the identity that the rule is on', () => {
+  test('causes a denial whose reason names the identity that the rule is on', () => {
     const deny = ruleOn('bot', 'deny github:*:*');
 
     expect(denialReason({ rule: deny, key: createIssue.key }, agentChain)).toBe(
@@ -185,10 +185,10 @@ describe('a deny rule wins over an allow rule', () => {
   });
 });
 
-describe('an allow rule with a limit', () => {
+describe('an allow rule that is limited', () => {
   test.for<[name: string, more: Partial<Rule>, expected: string]>([
     [
-      'allows a call of the service that the rule was planted for',
+      'allows a call of the service that the rule is limited to',
       { serviceId: 'service-1' },
       'allowed',
     ],
@@ -198,7 +198,7 @@ describe('an allow rule with a limit', () => {
       'gap',
     ],
     [
-      'allows a call with the credential that the rule was planted for',
+      'allows a call with the credential that the rule is limited to',
       { credentialId: 'secret-1' },
       'allowed',
     ],
@@ -212,7 +212,7 @@ describe('an allow rule with a limit', () => {
     expect(outcomeOf(agentChain, [ruleOn('bot', 'allow github:*:*', more)])).toBe(expected);
   });
 
-  test('that self-approval made counts while self-approval is switched on for the same client', () => {
+  test('to self-approval counts while self-approval is switched on for the same client', () => {
     const rules = [ruleOn('bot', 'allow github:*:*', { viaClientId: 'editor' })];
     const on = createRulesByIdentity(
       createChainRules(agentChain, rules, [switchOf('bot', 'editor')]),
@@ -256,7 +256,7 @@ describe('many deny rules', () => {
     expect(moves.byteLength).toBeLessThan(16_384);
   });
 
-  test('with patterns from an earlier version of the gateway use no more memory than the text of the patterns', () => {
+  test('with patterns from an earlier version use no more memory than the text of the patterns', () => {
     const text = Array.from({ length: 4000 }, (_, at) => String.fromCharCode(0x4e00 + at)).join('');
     const { arg } = compilePattern(`*:*:**${text}`, false);
     const { moves } = arg as Glob;
@@ -295,7 +295,7 @@ describe('a read of a service that allows reads without a rule', () => {
     expect(outcomeOf(agentChain, [ruleOn('ann', 'deny github:*:*')], openRead)).toBe('denied');
   });
 
-  test('is unlike a read of any other service, which needs a rule', () => {
+  test('is different from a read of any other service, which needs a rule', () => {
     expect(outcomeOf(agentChain, [], callOf({ risk: 'read' }))).toBe('gap');
   });
 });

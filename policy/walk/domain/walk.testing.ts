@@ -6,8 +6,8 @@ import { createDecisionBudget } from './denial.ts';
 import type { WalkedCall } from './denial.ts';
 
 /**
- * A chain of identities from their names: the user, an agent, then subagents. A `+` after a name
- * marks a subagent that inherits.
+ * A chain of identities, created from their names: the user, an agent, then subagents. A `+` after
+ * a name marks a subagent that inherits.
  */
 export function chainOf(...names: string[]): ChainLink[] {
   return names.map((text, index) => ({

@@ -16,7 +16,7 @@ export type Verdict =
   | { readonly outcome: 'allowed' | 'gap'; readonly keys: readonly WalkedKey[] };
 
 /**
- * The walk for an agent or subagent; a user's own call is not walked
+ * The permission walk for an agent or subagent. A user's own call skips it
  * (docs/reference/permissions.md#the-walk). Throws `invalid_params` when comparing the call with
  * rules takes too long. Otherwise a person would be asked about a call that a rule may already
  * allow.
