@@ -11,7 +11,7 @@ import { pruneSignInDevices } from './sessions/sign-in-devices.sql.ts';
 import { pruneSignInFlows } from './sign-in-providers/sign-in-flows.sql.ts';
 import { pruneSignInLinks } from './sign-in-links/sign-in-links.sql.ts';
 
-/** In this order: a grant is deleted after its tokens, and a client after its grants. */
+/** The order matters: a grant is deleted after its tokens, and a client after its grants. */
 const prunings = [
   pruneSessions,
   pruneSignInLinks,

@@ -34,15 +34,15 @@ import { createCredentialCache } from './authentication/credential-cache.ts';
 export type RunningAuth = RunningComponent & {
   /** The address that the gateway forwards OAuth requests to. */
   readonly oauthUrl: string;
-  /** The one-time link of the first admin; null when this start made none. */
+  /** The one-time link of the first admin; null when this start created no link. */
   readonly firstSignInUrl: string | null;
 };
 
 const pruneEveryMs = 3_600_000;
 
 /**
- * Starts the auth component. In a new deployment it first creates the org and its admin.
- * Disposing the result stops everything in the reverse order.
+ * Starts the auth component. In a new deployment, first creates the org and its admin. Disposing
+ * the result stops everything in the reverse order.
  */
 export async function startAuth(
   config: AuthConfig,

@@ -87,7 +87,7 @@ export async function listAgentKeys(
   return rows.map(toAgentKey);
 }
 
-/** Revokes a key; undefined when it does not exist or was revoked before. */
+/** Revokes a key; undefined when the key does not exist or was revoked before. */
 export async function revokeAgentKey(
   sql: Sql,
   { orgId, identityId, id }: { orgId: string; identityId: string; id: string },

@@ -74,8 +74,8 @@ export async function createAgentKey(
 }
 
 /**
- * The caller must have locked the user's tree of identities (`lockTree`), so that meanwhile no
- * other request revokes the identity or adds a key.
+ * The caller must have locked the user's tree of identities (`lockTree`), so that no other request
+ * revokes the identity or adds a key at the same time.
  */
 async function checkKeyLimit(sql: Sql, { orgId, id }: Identity): Promise<void> {
   if (standingOf(await listChain(sql, { orgId, id })) !== 'active') {

@@ -19,14 +19,14 @@ export interface ActivityLog {
 
 const flushEveryMs = 10_000;
 /**
- * When the uses of this many identities wait to be written, the log starts to write them at once.
- * It drops further uses until then.
+ * When this many identities wait to be written, the log starts to write them at once. Until the
+ * write starts, further uses are dropped.
  */
 const pendingIdentitiesMax = 10_000;
 
 /**
- * Collects which identities and credentials were used, and writes all of them to the database every
- * ten seconds, so that a call does not need a write of its own.
+ * Collects which identities and credentials were used, and writes them to the database every ten
+ * seconds, so that a single call causes no write.
  */
 export function startActivityLog({
   db,

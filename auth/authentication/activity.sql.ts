@@ -6,8 +6,8 @@ export interface UsedRow {
 }
 
 /**
- * Stores when identities were last used. It skips a row that another transaction has locked: a time
- * that is some seconds old does no harm, while waiting for a lock would.
+ * Stores when identities were last used. Rows that another transaction has locked are skipped: a
+ * time that is some seconds too old does no harm, but waiting for a lock would.
  */
 export async function touchIdentities(sql: Sql, rows: readonly UsedRow[]): Promise<void> {
   await sql`

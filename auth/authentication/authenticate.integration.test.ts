@@ -44,7 +44,7 @@ describe('an agent key', () => {
     });
   });
 
-  test('that is mistyped, truncated or invented is refused', async () => {
+  test('is refused when it is mistyped, truncated or invented', async () => {
     const ann = await world.user({ name: 'ann', role: 'member' });
     const { token } = await world.agent(ann, 'bot');
     const lastCharacter = token.endsWith('A') ? 'B' : 'A';
@@ -151,7 +151,7 @@ describe('an agent key', () => {
     ['archived', { status: 'archived' }, 'identity_archived'],
     ['revoked', { status: 'revoked' }, 'unauthenticated'],
     ['expired', { expires_at: new Date(0) }, 'unauthenticated'],
-  ] as const)('below an ancestor that is %s is refused', async ([, change, code]) => {
+  ] as const)('is refused when an ancestor is %s', async ([, change, code]) => {
     const { client, db } = world;
     const ann = await world.user({ name: 'ann', role: 'member' });
     const bot = await world.agent(ann, 'bot');
@@ -180,7 +180,7 @@ describe('an agent key', () => {
 });
 
 describe('revoking an identity', () => {
-  test('ends its descendants, their keys and sessions at once on every replica, and its event lists all of them', async () => {
+  test('ends its descendants, and their keys and sessions, at once on every replica; its event lists all of them', async () => {
     const { client, environment } = world;
     await world.startReplica();
     const admin = await world.user({ name: 'root', role: 'admin' });
@@ -226,7 +226,7 @@ describe('revoking an identity', () => {
     }
   });
 
-  test('that is already revoked is no error and emits no second event', async () => {
+  test('is no error when the identity is already revoked, and emits no second event', async () => {
     const { client, db } = world;
     const ann = await world.user({ name: 'ann', role: 'member' });
     const bot = await world.agent(ann, 'bot');
@@ -240,7 +240,7 @@ describe('revoking an identity', () => {
     expect(events).toEqual({ n: 1 });
   });
 
-  test('leaves no active descendant, although other requests create descendants meanwhile', async () => {
+  test('leaves no active descendant, although other requests create descendants at the same time', async () => {
     const { client, db } = world;
     const ann = await world.user({ name: 'ann', role: 'member' });
     const bot = await world.agent(ann, 'bot');
@@ -261,7 +261,7 @@ describe('revoking an identity', () => {
 });
 
 describe('a principal', () => {
-  test('that is forged, manipulated or expired is refused', async () => {
+  test('is refused when it is forged, manipulated or expired', async () => {
     const { client, environment } = world;
     const ann = await world.user({ name: 'ann', role: 'member' });
     const listAs = (principal: string) =>
@@ -285,7 +285,7 @@ describe('a principal', () => {
 });
 
 describe('the time at which each credential was last used', () => {
-  test('is written to the database before the component stops', async () => {
+  test('is written to the database at the latest when the component stops', async () => {
     await using world = await createAuthWorld();
     const ann = await world.user({ name: 'ann', role: 'member' });
     const bot = await world.agent(ann, 'bot');

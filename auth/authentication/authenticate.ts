@@ -13,7 +13,7 @@ const accessTokenPattern = /^[\w-]{43}$/;
 
 /**
  * Turns a credential into a principal that auth has signed. A session token is not accepted as a
- * bearer token, nor an agent key or access token as a session.
+ * bearer token. An agent key or access token is not accepted as a session.
  */
 export async function authenticate(
   deps: Deps,

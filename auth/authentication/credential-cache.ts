@@ -30,7 +30,7 @@ export type CredentialCache = LookupCache<CredentialLookup, AuthenticateReply>;
 const principalLifetimeMs = 10_000;
 
 /**
- * An agent key has every scope except `user`; a session has `user` too
+ * The scopes of an agent key: every scope except `user`, which only a session has
  * (docs/reference/identities.md#scopes).
  */
 const agentKeyScopes: readonly Scope[] = ['actions:read', 'actions:call', 'approvals', 'agents'];
@@ -43,8 +43,8 @@ interface CredentialCacheOptions {
 }
 
 /**
- * Saves the database query for most calls. Every change of a credential, an identity or a chain
- * empties the cache.
+ * Makes a database query unnecessary for most calls. Every change of a credential, an identity or a
+ * chain empties the cache.
  */
 export function createCredentialCache({
   db,
@@ -121,7 +121,7 @@ function claimsOf(credential: ScopedCredential, nowMs: number): Principal {
     identityId: credential.identityId,
     kind: credential.kind,
     userId: credential.ownerId,
-    // Only a user has a role: null when the credential acts as an agent or subagent.
+    // Only users have a role, so it is null when the credential acts as an agent or subagent.
     role: credential.role,
     chain: credential.chain.map(({ id, kind: linkKind, name, inheritPermissions }) => ({
       id,
@@ -142,8 +142,8 @@ function claimsOf(credential: ScopedCredential, nowMs: number): Principal {
 }
 
 /**
- * A principal expires no later than any identity of its chain. The expiry of an identity therefore
- * takes effect without an event.
+ * A principal expires no later than any identity in its chain. So the expiry of an identity takes
+ * effect without an event.
  */
 function expiryOf(chain: FoundCredential['chain'], nowMs: number): number {
   const endTimesMs = chain.flatMap(({ endsAtMs }) => endsAtMs ?? []);

@@ -5,14 +5,14 @@ import { openSessionCondition } from '../sessions/session-limits.sql.ts';
 import { listedGrantClientCondition } from '../oauth-clients/oauth-clients.sql.ts';
 
 /**
- * `endsAtMs` is the expiry of the identity in milliseconds since the epoch; null if it never
- * expires.
+ * A link of a chain; `endsAtMs` is the expiry of the identity in milliseconds since the epoch, or
+ * null if it never expires.
  */
 type EndingLink = LiveLink & { readonly endsAtMs: number | null };
 
 /**
  * A credential that is neither revoked nor expired, with its identity and the chain of that
- * identity. An identity of the chain may be archived.
+ * identity. Identities in the chain may be archived.
  */
 export interface FoundCredential {
   readonly credentialId: string;

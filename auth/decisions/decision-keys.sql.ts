@@ -7,7 +7,7 @@ export interface DecisionKey {
   readonly usedUntil: Date | null;
 }
 
-/** Stores that auth signs decisions with this key from now on, and with no other key. */
+/** Stores that auth signs decisions only with this key from now on. */
 export async function useDecisionKey(
   db: Database,
   { id, publicKey }: Pick<DecisionKey, 'id' | 'publicKey'>,
@@ -27,7 +27,7 @@ export async function useDecisionKey(
   });
 }
 
-/** Lists the keys that auth signed decisions with, the newest first. */
+/** Lists the keys with which auth has signed decisions, the newest first. */
 export async function listDecisionKeys(sql: Sql): Promise<DecisionKey[]> {
   const rows = await sql<DecisionKey[]>`
     select id, public_key as "publicKey", used_from as "usedFrom", used_until as "usedUntil"

@@ -4,7 +4,8 @@ import type { Deps } from '../deps.ts';
 import { listDecisionKeys } from './decision-keys.sql.ts';
 
 /**
- * Lists the public keys that verify signed decisions, each with the time in which it was in use.
+ * Lists the public keys that verify signed decisions, each with the time during which auth signed
+ * with it.
  */
 export async function listPublicKeys({
   db,

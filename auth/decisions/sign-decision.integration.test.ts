@@ -49,7 +49,7 @@ async function signAndVerify({
   return createPublicVerifier('decision', publicKey, decisionStatement).verify(decision);
 }
 
-/** Returns the agent with an OAuth client's access token as its credential. */
+/** Returns the agent with another credential: an access token of an OAuth client. */
 async function withClientToken(agent: Person, selfApproves: boolean): Promise<Person> {
   const clientId = randomUUID();
   const grantId = randomUUID();
@@ -78,7 +78,7 @@ async function withClientToken(agent: Person, selfApproves: boolean): Promise<Pe
 }
 
 describe('a signed decision', () => {
-  test('names the owner of the credential as decider, and the request that is decided', async () => {
+  test('names the owner of the credential as the decider, and the request that is decided', async () => {
     const ann = await world.user({ name: 'ann', role: 'admin' });
     const bot = await world.agent(ann, 'bot');
     const proposedDecision = createProposedDecision();
@@ -103,7 +103,7 @@ describe('a signed decision', () => {
     expect((await signAndVerify({ token: ann.token })).jti).not.toBe(userDecision.jti);
   });
 
-  test('is not given for an invalid credential', async () => {
+  test('is refused for an invalid credential', async () => {
     const ann = await world.user({ name: 'ann', role: 'member' });
     const bot = await world.agent(ann, 'bot');
     const oldToken = bot.token;
@@ -117,7 +117,7 @@ describe('a signed decision', () => {
     }
   });
 
-  test("on the decider's own request is given only to a client with self-approval", async () => {
+  test("requires a client with self-approval for the decider's own request", async () => {
     const ann = await world.user({ name: 'ann', role: 'member' });
     const bot = await world.agent(ann, 'bot');
     for (const { token } of [ann, bot]) {
@@ -146,7 +146,7 @@ describe('a signed decision', () => {
     });
   });
 
-  test("on the decider's own request has a rule that lasts no longer than the org allows", async () => {
+  test("remembers a rule for no longer than the org allows, for the decider's own request", async () => {
     const ann = await world.user({ name: 'ann', role: 'member' });
     const { token } = await withClientToken(await world.agent(ann, 'bot'), true);
     await world.db`
@@ -166,15 +166,15 @@ describe('a signed decision', () => {
     }
   });
 
-  test('is given only for a credential that may decide approvals', async () => {
+  test('requires a credential that may decide approvals', async () => {
     const ann = await world.user({ name: 'ann', role: 'member' });
     const { token, claims } = await withClientToken(await world.agent(ann, 'bot'), false);
     await world.db`
       update auth.oauth_token set payload = ${world.db.json({ scope: 'actions:call' })}
        where id = ${claims.credential.id}
     `;
-    // Auth caches a credential with its scopes for half a second, so the refusal may come that
-    // late.
+    // Auth caches a credential with its scopes for half a second, so the refusal may come that much
+    // later.
     await expect
       .poll(() => signAndVerify({ token }).catch(({ code }: { code: string }) => code))
       .toBe('insufficient_scope');
@@ -184,8 +184,8 @@ describe('a signed decision', () => {
     ['for the given time', { ttl: '24h' }, 86_400],
     ['for the default time of the org', {}, 30 * 86_400],
     ['for the given time, even with forever', { ttl: '1h', forever: true }, 3_600],
-    ['without an end', { forever: true }, null],
-  ])('has a rule that lasts %s', async ([, asked, seconds]) => {
+    ['for ever', { forever: true }, null],
+  ])('remembers a rule that lasts %s', async ([, asked, seconds]) => {
     const ann = await world.user({ name: 'ann', role: 'member' });
     const { at, expiresAt } = await signAndVerify({
       token: ann.token,
@@ -196,7 +196,7 @@ describe('a signed decision', () => {
     expect(expiresAt && (expiresAt - at) / 1000).toBe(seconds);
   });
 
-  test('is not given with an invalid ttl', async () => {
+  test('is refused for an invalid ttl', async () => {
     const { token } = await world.user({ name: 'ann', role: 'member' });
     for (const ttl of ['9999d', '1s', 'soon']) {
       await expect(

@@ -20,8 +20,8 @@ interface SignDecisionRequest {
 
 /**
  * Signs that the owner of a credential allows a call. The request must contain the credential
- * itself, because a principal is not enough as proof: every component that a caller's principal was
- * sent to could use it here. Policy decides whether the owner may allow the call.
+ * itself. A principal is not enough as proof, because every component that has received a caller's
+ * principal could use it here. Policy decides whether the owner may allow the call.
  */
 export async function signDecision(
   deps: Deps,

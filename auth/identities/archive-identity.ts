@@ -10,9 +10,9 @@ import { checkNotLastAdmin, lockManagedIdentity, alreadyRevokedError } from './m
 import type { ManageIdentityFields } from './manage-identity.ts';
 
 /**
- * Suspends an identity and all its descendants until it is restored. Their keys and sessions are
- * kept, but are refused while the identity is archived. If a caller of a higher rank archives the
- * identity again, only a caller of at least that rank may restore it.
+ * Suspends an identity and all its descendants until the identity is restored. Their keys and
+ * sessions are kept, but are refused while the identity is archived. If a caller with a higher rank
+ * archives the identity again, only a caller with at least that rank may restore it.
  */
 export async function archiveIdentity(
   { db, readPrincipal, credentials }: Deps,

@@ -4,8 +4,8 @@ import type { LiveLink } from './domain/identity.ts';
 /** An identity of a chain, with the fields that policy and approvals need to check a call again. */
 export interface CheckedLink extends LiveLink {
   /**
-   * The ids of the identity's OAuth clients that may decide their own approvals, without clients
-   * that the org has revoked.
+   * The ids of the OAuth clients that may decide their own approvals as this identity. Clients that
+   * the org has revoked are left out.
    */
   readonly selfApprovingClients: readonly string[];
 }

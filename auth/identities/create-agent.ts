@@ -31,8 +31,8 @@ export async function createAgent(
 }
 
 /**
- * Creates the agent within a transaction that the caller has begun, and locks the user's tree of
- * identities until that transaction ends.
+ * Creates the agent in a transaction that the caller has begun. Locks the user's tree of identities
+ * until that transaction ends.
  */
 export async function createAgentInTransaction(
   tx: Transaction,

@@ -80,7 +80,7 @@ export async function createSubagent(
   });
 }
 
-/** The parent is the calling agent unless the request names one; a user has to name one. */
+/** The parent is the calling agent unless the request names a parent. A user must name one. */
 function parentIdOf(caller: Principal, parentId: string | undefined): string {
   if (parentId !== undefined) return parentId;
   if (caller.kind !== 'user') return caller.identityId;
@@ -140,8 +140,8 @@ async function checkParentHasRoom(sql: Sql, parent: Identity): Promise<void> {
 }
 
 /**
- * Revokes an expired subagent that has the name of the new subagent, because an unrevoked identity
- * keeps its name.
+ * Revokes an expired subagent that has the name of the new subagent: only when it is revoked is its
+ * name free again.
  */
 async function freeExpiredName(
   tx: Transaction,

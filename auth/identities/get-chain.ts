@@ -14,8 +14,8 @@ interface CheckedChain {
 }
 
 /**
- * Reads the current chain of an identity, never from a cache, because policy and approvals re-check
- * calls with it.
+ * Reads the current chain of an identity, never from a cache, because policy and approvals use it
+ * to check calls again.
  */
 export async function getChain(
   { db }: Deps,

@@ -5,7 +5,7 @@ import { canSee } from './domain/access.ts';
 import { presentIdentity } from './domain/present-identity.ts';
 import { findIdentity } from './identities.sql.ts';
 
-/** Reads one identity. An identity that the caller may not see counts as not found. */
+/** Reads one identity. An identity that the caller may not see is reported as not found. */
 export async function getIdentity(
   { db, readPrincipal }: Deps,
   { principal, id }: { principal: string; id: string },

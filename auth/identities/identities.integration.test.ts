@@ -30,7 +30,7 @@ async function createCast() {
 type Cast = Awaited<ReturnType<typeof createCast>>;
 type CastName = keyof Cast;
 
-/** The identities of the cast, as test titles call them. */
+/** The names of these identities in the titles of the tests. */
 const titleNames: Record<CastName, string> = {
   admin: 'an admin',
   auditor: 'an auditor',
@@ -165,7 +165,7 @@ describe("the caller's relation to an identity", () => {
       ([by, on, outcome]) =>
         [titleNames[by], by === on ? 'itself' : titleNames[on], outcome, by, on] as const,
     ),
-  )('decides whether %s may revoke %s: %s', async ([, , outcome, by, on]) => {
+  )('decides whether %s may revoke %s (outcome: %s)', async ([, , outcome, by, on]) => {
     const cast = await createCast();
     const request = { principal: cast[by].principal, id: cast[on].id, context };
 
@@ -177,7 +177,7 @@ describe("the caller's relation to an identity", () => {
     });
   });
 
-  test('lets only one of two admins succeed who revoke each other at the same time', async () => {
+  test('lets only one of two admins succeed when they revoke each other at the same time', async () => {
     const firstUser = await world.user({ name: 'one', role: 'admin' });
     const secondUser = await world.user({ name: 'two', role: 'admin', orgId: firstUser.orgId });
 
@@ -193,7 +193,7 @@ describe("the caller's relation to an identity", () => {
 });
 
 describe('listing identities', () => {
-  test('shows the whole org to admins and auditors, and their own subtree to all others', async () => {
+  test('shows the whole org to admins and auditors, and to all others their own subtree', async () => {
     const cast = await createCast();
     const listPaths = async (by: Person) => {
       const { items } = await world.client.listIdentities(
@@ -243,7 +243,7 @@ describe('listing identities', () => {
 });
 
 describe('creating an identity', () => {
-  test('eight times at once under the same name succeeds once, and fails seven times as a conflict', async () => {
+  test('succeeds once and fails seven times with conflict when eight requests use the same name at once', async () => {
     const ann = await world.user({ name: 'ann', role: 'member' });
     const request = { principal: ann.principal, body: { name: 'bot' }, context };
 
@@ -257,7 +257,7 @@ describe('creating an identity', () => {
     expect(outcomes.filter((outcome) => outcome === 'conflict')).toHaveLength(7);
   });
 
-  test('succeeds under the name of a revoked agent or an expired subagent', async () => {
+  test('succeeds with the name of a revoked agent or an expired subagent', async () => {
     const { client, db } = world;
     const ann = await world.user({ name: 'ann', role: 'member' });
     const first = await world.agent(ann, 'bot');
@@ -308,7 +308,7 @@ describe('creating an identity', () => {
     [{ name: 'org' }, 'invalid_request'],
     [{ name: 'x', parent_id: 'x' }, 'invalid_request'],
     [{ name: 'x', parent_id: '0198c0de-0000-7000-8000-000000000000' }, 'not_found'],
-  ] as const)('of the kind subagent from %j is refused with %s', async ([body, code]) => {
+  ] as const)('refuses the subagent %j with %s', async ([body, code]) => {
     const ann = await world.user({ name: 'ann', role: 'member' });
     const bot = await world.agent(ann, 'bot');
 

@@ -32,7 +32,7 @@ interface IdentityKey {
 }
 
 /**
- * Every query reads the names of `path` from the ancestors, because an ancestor may have been
+ * Every query reads the names in `path` from the ancestors, because an ancestor may have been
  * renamed.
  */
 const identityColumns = (sql: Sql) => sql`
@@ -136,8 +136,8 @@ export interface NewChild extends IdentityKey {
 }
 
 /**
- * Inserts a child of `parentId` with the owner of its parent; false when an active child of this
- * parent already has the name.
+ * Inserts a child of `parentId`. The child has the owner of its parent. False when an active child
+ * of this parent already has the name.
  */
 export async function insertChild(sql: Sql, child: NewChild): Promise<boolean> {
   const rows = await sql`
@@ -158,8 +158,8 @@ export async function insertChild(sql: Sql, child: NewChild): Promise<boolean> {
 
 /**
  * Locks a user's tree of identities until the transaction ends, by locking the user's row. Every
- * change of the tree takes this lock. No child can therefore be created below an identity that
- * another request is revoking, and parallel requests cannot exceed a limit together.
+ * change of the tree takes this lock. So no child can be created below an identity that another
+ * request is revoking, and parallel requests cannot exceed a limit together.
  */
 export async function lockTree(
   sql: Sql,
@@ -174,7 +174,9 @@ export async function lockTree(
   `;
 }
 
-/** Counts the identities of a kind below `id` that are not revoked and have no expired ancestor. */
+/**
+ * Counts the identities of one kind below `id` that are not revoked and have no expired ancestor.
+ */
 export async function countLiveIdentitiesBelow(
   sql: Sql,
   { orgId, id, kind }: IdentityKey & { kind: IdentityKind },
@@ -196,7 +198,10 @@ export async function countLiveIdentitiesBelow(
   return row?.live ?? 0;
 }
 
-/** Finds an expired child with this name. Until it is revoked, no new child can have its name. */
+/**
+ * Finds an expired child with this name. No new child can have the name until the expired child is
+ * revoked.
+ */
 export async function findExpiredChild(
   sql: Sql,
   { orgId, parentId, name }: { orgId: string; parentId: string; name: string },

@@ -1,6 +1,6 @@
 import type { Sql } from '#database';
 
-// Before each statement of this file, the caller must have locked the user's tree (`lockTree`).
+// Before each statement in this file, the caller must have locked the user's tree (`lockTree`).
 
 interface IdentityKey {
   readonly orgId: string;
@@ -61,7 +61,7 @@ export async function changeIdentity(
 }
 
 /**
- * Archives an identity; false when it is revoked, or when a caller of the same or a higher rank
+ * Archives an identity. False when it is revoked, or when a caller with the same or a higher rank
  * archived it before.
  */
 export async function archiveIdentity(

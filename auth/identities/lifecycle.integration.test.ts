@@ -12,7 +12,9 @@ beforeAll(async () => {
 });
 afterAll(() => world[Symbol.asyncDispose]());
 
-/** Ann and Bob are members of one org with an admin and an auditor; Eve is admin of another. */
+/**
+ * Ann and Bob are members of one org with an admin and an auditor; Eve is an admin of another org.
+ */
 async function createCast() {
   const admin = await world.user({ name: 'root', role: 'admin' });
   const { orgId } = admin;
@@ -30,7 +32,7 @@ async function createCast() {
 type Cast = Awaited<ReturnType<typeof createCast>>;
 type CastName = keyof Cast;
 
-/** The identities of the cast, as test titles call them. */
+/** The names of these identities in the titles of the tests. */
 const titleNames: Record<CastName, string> = {
   admin: 'an admin',
   auditor: 'an auditor',
@@ -44,7 +46,7 @@ const titleNames: Record<CastName, string> = {
   adminsBot: "an admin's agent",
 };
 
-/** Puts the words for the two identities of each row before it, for the title of the test. */
+/** Adds the names of the two identities to the front of each row, for the title of the test. */
 const withTitleNames = (
   rows: readonly [by: CastName, on: CastName, outcome: string][],
   selfWord = 'itself',
@@ -98,8 +100,8 @@ describe('changing an identity', () => {
     ['bot', renameBody, 'subsub', 'ok'],
     ['bot', inheritBody, 'sub', 'ok'],
     ['bot', ends, 'sub', 'ok'],
-    // The bot may rename these two, but not extend them, because it did not create them: `sub`
-    // created `subsub`, and Ann created `given`.
+    // The bot may rename these two identities but may not extend their lifetime, because it did not
+    // create them: `sub` created `subsub`, and Ann created `given`.
     ['bot', inheritBody, 'subsub', 'forbidden'],
     ['bot', inheritBody, 'given', 'forbidden'],
     ['bot', ends, 'given', 'forbidden'],
@@ -128,7 +130,7 @@ describe('changing an identity', () => {
       ([by, body, on, outcome]) =>
         [titleNames[by], body, by === on ? 'itself' : titleNames[on], outcome, by, on] as const,
     ),
-  )('%s sends %j for %s: %s', async ([, body, , outcome, by, on]) => {
+  )('by %s, who sends %j for %s, has the outcome %s', async ([, body, , outcome, by, on]) => {
     const cast = await createCast();
 
     expect(await outcomeCodeOf(update(cast[by], cast[on], body))).toBe(outcome);
@@ -138,7 +140,7 @@ describe('changing an identity', () => {
     expect(changedEvents).toHaveLength(outcome === 'ok' ? 1 : 0);
   });
 
-  test('leaves other fields unchanged, and emits the old and new values only if a value changed', async () => {
+  test('leaves other fields unchanged, and emits the old and new values only when a value changed', async () => {
     const { ann, bot } = await createCast();
     const ends = '2100-01-01T00:00:00.000Z';
 
@@ -171,7 +173,7 @@ describe('changing an identity', () => {
     ]);
   });
 
-  test('succeeds for one of eight siblings that get the same new name at once', async () => {
+  test('succeeds for only one of eight siblings that get the same new name at once', async () => {
     const ann = await world.user({ name: 'ann', role: 'member' });
     const agents = [];
     for (let i = 0; i < 8; i += 1) agents.push(await world.agent(ann, `a${i}`));
@@ -183,7 +185,7 @@ describe('changing an identity', () => {
     expect(outcomes.toSorted()).toEqual([...Array(7).fill('conflict'), 'ok']);
   });
 
-  test('so that it has an expiry shortens the principals of the identity and its descendants', async () => {
+  test('shortens the principals of the identity and its descendants when it gets an expiry', async () => {
     const { ann, bot, sub } = await createCast();
     const ends = new Date(Date.now() + 6_000);
     await update(ann, bot, { expires_at: ends.toISOString() });
@@ -198,7 +200,7 @@ describe('changing an identity', () => {
     expect(claims.expiresAt).toBeGreaterThan(ends.getTime());
   });
 
-  test('so that it loses a past expiry lets the identity and its descendants act again', async () => {
+  test('lets the identity and its descendants act again when a past expiry is removed', async () => {
     const { ann, bot, sub } = await createCast();
     await world.db`update auth.identity set expires_at = now() where id = ${bot.id}`;
     await update(ann, sub, { auto_call_on_approve: false });
@@ -235,14 +237,17 @@ describe('archiving an identity', () => {
     ['auditor', 'bot', 'forbidden'],
     ['eve', 'bot', 'not_found'],
   ]);
-  test.for(archivings)('%s archives %s: %s', async ([, , outcome, by, on]) => {
-    const cast = await createCast();
+  test.for(archivings)(
+    'by %s, with %s as the target, has the outcome %s',
+    async ([, , outcome, by, on]) => {
+      const cast = await createCast();
 
-    expect(await outcomeCodeOf(archive(cast[by], cast[on]))).toBe(outcome);
-    expect(await authenticationOf(cast[on])).toBe(outcome === 'ok' ? 'identity_archived' : 'ok');
-  });
+      expect(await outcomeCodeOf(archive(cast[by], cast[on]))).toBe(outcome);
+      expect(await authenticationOf(cast[on])).toBe(outcome === 'ok' ? 'identity_archived' : 'ok');
+    },
+  );
 
-  test('suspends the keys and sessions of it and its descendants until it is restored', async () => {
+  test('suspends the keys and sessions of the identity and its descendants until it is restored', async () => {
     const { admin, ann, bot, subsub } = await createCast();
 
     expect(await archive(admin, ann)).toMatchObject({ status: 'archived' });
@@ -258,7 +263,7 @@ describe('archiving an identity', () => {
     for (const each of [ann, bot, subsub]) expect(await authenticationOf(each)).toBe('ok');
   });
 
-  test("happens to the agents of a user who becomes an auditor, and ends when the user's role changes back", async () => {
+  test('happens to the agents of a user who becomes an auditor, and ends when the user gets the former role again', async () => {
     const { admin, ann, bot, subsub } = await createCast();
     const changeRoleOfAnn = (role: 'auditor' | 'member') =>
       world.client.changeUser(
@@ -286,7 +291,7 @@ describe('archiving an identity', () => {
     expect(await getStanding()).toBe('active');
   });
 
-  test('of the kind subagent lasts when its agent is archived and restored', async () => {
+  test('is kept for a subagent when its agent is archived and restored', async () => {
     const { ann, bot, sub, subsub } = await createCast();
     await archive(ann, sub);
     await archive(ann, bot);
@@ -320,10 +325,10 @@ describe('archiving an identity', () => {
     'the same caller',
   );
   test.for(restorations)(
-    'by %s, and then restoring the identity by %s: %s',
+    'by %s can be undone by %s with the outcome %s',
     async ([, , outcome, archiver, restorer]) => {
       const cast = await createCast();
-      // An identity cannot archive itself, so `subsub` archives a new child of its own.
+      // An identity cannot archive itself, so `subsub` archives a new child that it has created.
       const target =
         archiver === 'subsub' ? await world.subagent(cast.subsub, 'deep') : cast.subsub;
       await archive(cast[archiver], target);
@@ -333,7 +338,7 @@ describe('archiving an identity', () => {
     },
   );
 
-  test('a second time changes who may restore it only if the second archiver ranks higher', async () => {
+  test('a second time changes who may restore it only if the second caller has a higher rank', async () => {
     const { admin, ann, bot, sub } = await createCast();
     await archive(bot, sub);
     await archive(admin, sub);
@@ -373,7 +378,7 @@ describe('archiving an identity', () => {
     expect(await restore(admin, ann)).toMatchObject({ status: 'active', name: 'ann' });
   });
 
-  test('is undone only once when several requests restore it or create agents with its name at once', async () => {
+  test('is undone only once when several requests restore the agent or create agents with its name at once', async () => {
     const { ann, bot } = await createCast();
     await archive(ann, bot);
     const create = () =>
@@ -397,7 +402,7 @@ describe('archiving an identity', () => {
     expect(outcomes).toContain('conflict');
   });
 
-  test('leaves it possible to revoke the identity, which is final for the identity and its descendants', async () => {
+  test('does not prevent revoking the identity, which is final for the identity and its descendants', async () => {
     const { admin, ann, bot, sub } = await createCast();
     await archive(ann, sub);
     await revoke(ann, bot);
@@ -410,7 +415,7 @@ describe('archiving an identity', () => {
     }
   });
 
-  test('while other requests restore and revoke the identity always ends with the identity revoked', async () => {
+  test('while other requests restore and revoke the identity always leads to a revoked identity', async () => {
     const { ann, bot, sub } = await createCast();
     await Promise.all(
       Array.from({ length: 20 }, (_, i) =>
@@ -426,7 +431,7 @@ describe('archiving an identity', () => {
     expect(status).toBe('revoked');
   });
 
-  test('succeeds for only one of two admins who archive each other at once', async () => {
+  test('succeeds for only one of two admins when they archive each other at once', async () => {
     const firstUser = await world.user({ name: 'one', role: 'admin' });
     const secondUser = await world.user({ name: 'two', role: 'admin', orgId: firstUser.orgId });
 

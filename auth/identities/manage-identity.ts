@@ -29,14 +29,14 @@ export async function lockManagedIdentity(
   if (!canManage(caller, identity)) {
     throw new AppError('forbidden', `Only an ancestor or an admin of the org may ${verb} it.`);
   }
-  // Every transaction that locks both an org and a tree locks the org first: two transactions with
-  // different orders could wait for each other forever.
+  // Every transaction that locks both an org and a tree locks the org first. With different orders,
+  // two transactions could wait for each other forever.
   if (identity.kind === 'user') await lockOrg(sql, { orgId });
   await lockTree(sql, { orgId, ownerId: identity.ownerId });
   return getIdentity(sql, { orgId, id });
 }
 
-/** Refuses to remove the last admin: an org without admins could never get one again. */
+/** Refuses to remove the last admin, because an org without admins could never get one again. */
 export async function checkNotLastAdmin(sql: Sql, { orgId, id, role }: Identity): Promise<void> {
   if (role !== 'admin') return;
   await lockOrg(sql, { orgId });

@@ -11,7 +11,8 @@ import { lockManagedIdentity, nameTakenError, alreadyRevokedError } from './mana
 import type { ManageIdentityFields } from './manage-identity.ts';
 
 /**
- * Makes an archived identity active again. The caller must rank at least as high as the archiver.
+ * Makes an archived identity active again. The caller's rank must be at least that of the caller
+ * who archived it.
  */
 export async function restoreIdentity(
   { db, readPrincipal, credentials }: Deps,

@@ -1,7 +1,10 @@
 import type { Sql } from '#database';
 import { revokeSubtree } from './identities.sql.ts';
 
-/** Revokes an identity, everything below it, and all their credentials. Returns the revoked ids. */
+/**
+ * Revokes an identity, all its descendants, and all their credentials. Returns the ids of the
+ * revoked identities.
+ */
 export async function revokeWithCredentials(
   sql: Sql,
   { orgId, id }: { orgId: string; id: string },
@@ -43,8 +46,8 @@ async function endSessionsOf(sql: Sql, { orgId, identityIds }: RevokedIdentities
 }
 
 /**
- * Revokes the OAuth grants that these identities gave, and the grants whose tokens act as one of
- * these identities.
+ * Revokes the OAuth grants that these identities gave, and the grants with tokens that act as one
+ * of these identities.
  */
 async function revokeOauthGrantsOf(
   sql: Sql,

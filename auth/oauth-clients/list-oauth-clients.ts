@@ -12,7 +12,9 @@ interface ListFields {
   readonly page: PageRequest;
 }
 
-/** Lists the OAuth clients of the caller's org with the users and agents that each is bound to. */
+/**
+ * Lists the OAuth clients of the caller's org, each with the users and agents that it is bound to.
+ */
 export async function listOauthClients(
   { db, readPrincipal }: Deps,
   { principal, page }: ListFields,

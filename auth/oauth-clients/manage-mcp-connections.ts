@@ -50,8 +50,8 @@ export async function listMcpConnections(
 }
 
 /**
- * Sets whether an OAuth client may decide its own approvals. Rules that were remembered from its
- * own decisions apply only while it may.
+ * Sets whether an OAuth client may decide its own approvals. Rules that its own decisions created
+ * apply only while this is switched on.
  */
 export async function updateMcpConnection(
   { db, readPrincipal, credentials }: Deps,
@@ -81,8 +81,8 @@ export async function updateMcpConnection(
 }
 
 /**
- * Unbinds an OAuth client from the agent. The client's tokens end, and its next authorization
- * request asks the user for consent again.
+ * Unbinds an OAuth client from the agent. The client's tokens end. Its next authorization request
+ * asks the user for consent again.
  */
 export async function deleteMcpConnection(
   { db, readPrincipal, credentials }: Deps,

@@ -20,8 +20,8 @@ interface BindingRow {
 }
 
 /**
- * Lists the bindings of an agent by client id after `afterId`, without clients that the org
- * revoked.
+ * Lists the bindings of an agent in order of client ids, after `afterId`. Clients that the org has
+ * revoked are left out.
  */
 export async function listBindings(
   sql: Sql,
@@ -57,8 +57,8 @@ export async function findBinding(sql: Sql, binding: BindingKey): Promise<Bindin
 }
 
 /**
- * Sets the self-approval switch; false when it has that value already, or the binding no longer
- * exists.
+ * Sets the self-approval switch. False when the switch already has that value, or when the binding
+ * no longer exists.
  */
 export async function switchSelfApproval(
   sql: Sql,
@@ -78,7 +78,7 @@ export async function switchSelfApproval(
   return rows.length === 1;
 }
 
-/** Deletes a binding; false when there was none. */
+/** Deletes a binding; false when there is no such binding. */
 export async function deleteBinding(sql: Sql, binding: BindingKey): Promise<boolean> {
   const rows = await sql`
     delete from auth.oauth_binding

@@ -1,8 +1,8 @@
 import type { Sql } from '#database';
 
 /**
- * Whether the client may decide its own approvals as this agent; false without a binding, or when
- * the org revoked the client.
+ * Whether the client may decide its own approvals as this agent. False without a binding, or when
+ * the org has revoked the client.
  */
 export async function isSelfApproving(
   sql: Sql,
@@ -51,7 +51,7 @@ export async function findOauthBinding(
 
 /**
  * Binds a user's client to an agent. If the client was bound to another agent before, self-approval
- * is switched off: the user allowed it for the former agent only.
+ * is switched off, because the user allowed it only for the former agent.
  */
 export async function bindOauthClient(
   sql: Sql,

@@ -12,7 +12,7 @@ interface ClientRow {
   is_current: boolean;
 }
 
-/** `isCurrent` is false when the metadata document of the client must be read again. */
+/** A stored client. `isCurrent` is false when its metadata document must be read again. */
 export type FoundClient = OauthClient & { readonly isCurrent: boolean };
 
 export async function findOauthClient(
@@ -38,7 +38,7 @@ export async function findOauthClient(
 }
 
 /**
- * Inserts a registered client; false when `waitingMax` clients already wait for their first
+ * Inserts a registered client. False when `waitingMax` clients are already waiting for their first
  * authorization.
  */
 export async function insertOauthClient(
@@ -110,8 +110,8 @@ export async function wasClientEverAuthorized(sql: Sql, { id }: { id: string }):
 }
 
 /**
- * Whether an org allows a client: the org has not revoked it, and its allow list, if any, contains
- * the client.
+ * Whether an org allows a client. The org must not have revoked it. If the org has an allow list,
+ * the list must contain the client.
  */
 export async function isClientAllowed(
   sql: Sql,
@@ -152,9 +152,9 @@ export const listedGrantClientCondition = (sql: Sql) => sql`
 `;
 
 /**
- * Deletes clients that nobody authorized within a day, and clients without a live grant for 90 days.
- * It keeps clients that an org revoked: a client with a metadata document could otherwise return
- * under its old id.
+ * Deletes clients that nobody authorized within a day, and clients that had no live grant for 90
+ * days. Keeps clients that an org has revoked: otherwise a client with a metadata document could
+ * return under its old id.
  */
 export async function pruneOauthClients(sql: Sql, limit: number): Promise<number> {
   const { count } = await sql`

@@ -93,7 +93,7 @@ const eventsOf = async (clientId: string): Promise<Event[]> => {
 };
 
 describe('OAuth clients of an org', () => {
-  test('are listed for admins and auditors with their bindings, without those of other orgs', async () => {
+  test('are listed for admins and auditors with their bindings, without the clients of other orgs', async () => {
     const { admin, auditor, ann, bob, eve, bot, evesBot } = await createCast();
     const clientId = await bindClient([bot, evesBot]);
     const unusedBinding = await bindClient([]);
@@ -202,7 +202,7 @@ describe('OAuth clients of an org', () => {
 });
 
 describe("an agent's connections to OAuth clients", () => {
-  test("are shown only to the agent's owner, and only the owner may switch self-approval", async () => {
+  test("are shown only to the agent's owner, and only the owner may switch self-approval on or off", async () => {
     const { admin, auditor, ann, bob, eve, bot, other, sub } = await createCast();
     const clientId = await bindClient([bot]);
 
@@ -259,7 +259,7 @@ describe("an agent's connections to OAuth clients", () => {
     ]);
   });
 
-  test('allow self-approval only to the client for which it is on, and only when the client acts as this agent', async () => {
+  test('allow self-approval only to the client for which it is switched on, and only while the client acts as this agent', async () => {
     const { ann, bot, other, sub } = await createCast();
     const [on, off] = [await bindClient([bot]), await bindClient([bot])];
     await switchSelfApproval(ann, bot, on);
@@ -279,7 +279,7 @@ describe("an agent's connections to OAuth clients", () => {
     expect(await listSelfApproving(other)).toEqual([]);
   });
 
-  test('are no longer listed after they were unbound, and then allow no self-approval', async () => {
+  test('are no longer listed after they were unbound, and no longer allow self-approval', async () => {
     const { ann, bot } = await createCast();
     const clientId = await bindClient([bot]);
     await switchSelfApproval(ann, bot, clientId);
@@ -295,7 +295,7 @@ describe("an agent's connections to OAuth clients", () => {
     });
   });
 
-  test('do not pass from an archived agent to a new agent of the same name', async () => {
+  test('are not passed from an archived agent to a new agent of the same name', async () => {
     const { ann, bot } = await createCast();
     const clientId = await bindClient([bot]);
     await switchSelfApproval(ann, bot, clientId);

@@ -35,7 +35,7 @@ const grantColumns = (sql: Sql) => sql`
 type NewGrant = Omit<OauthGrant, 'createdAt' | 'expiresAt'>;
 
 /**
- * Inserts a grant; undefined when the identity may not act any more, or the org has revoked the
+ * Inserts a grant. Undefined when the identity may no longer act, or when the org has revoked the
  * client.
  */
 export async function insertOauthGrant(sql: Sql, grant: NewGrant): Promise<OauthGrant | undefined> {
@@ -59,8 +59,8 @@ export async function insertOauthGrant(sql: Sql, grant: NewGrant): Promise<Oauth
 }
 
 /**
- * Finds a grant; undefined when the grant has ended, its identity may not act, or the org does not
- * allow its client.
+ * Finds a grant. Undefined when the grant has ended, when its identity may not act, or when the org
+ * does not allow its client.
  */
 export async function findLiveOauthGrant(
   sql: Sql,
@@ -127,7 +127,7 @@ export async function revokeOauthGrantsOfBinding(
 
 /**
  * Deletes, in every org, the grants whose tokens have all expired. A grant in use always has an
- * unexpired refresh token and is therefore kept.
+ * unexpired refresh token, so it is kept.
  */
 export async function pruneOauthGrants(sql: Sql, limit: number): Promise<number> {
   const { count } = await sql`

@@ -15,8 +15,8 @@ interface ClientRow {
 }
 
 /**
- * Lists the clients that users of the org authorized or that the org revoked, by id after `afterId`.
- * The result shows nothing about other orgs.
+ * Lists the clients that users of the org authorized or that the org revoked, in order of ids,
+ * after `afterId`. The result reveals nothing about other orgs.
  */
 export async function listOrgClients(
   sql: Sql,
@@ -96,8 +96,8 @@ const selectClients = (sql: Sql, orgId: string) => sql`
 `;
 
 /**
- * Selects the latest bindings as JSON in the public form, with times as `Date.toISOString` writes
- * them.
+ * Selects the latest bindings as JSON in the public form, with times in the format of
+ * `Date.toISOString`.
  */
 const selectLatestBindings = (sql: Sql, orgId: string) => sql`
   select json_agg(json_build_object(

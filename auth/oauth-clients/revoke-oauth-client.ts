@@ -18,8 +18,8 @@ interface RevokeClientFields {
 }
 
 /**
- * Revokes a client for the caller's org. It inserts a row that `authenticate` checks, which makes
- * the client's bindings and tokens invalid in this org. Other orgs are unaffected. Revoking a
+ * Revokes a client for the caller's org. It inserts a row that `authenticate` checks, so the
+ * client's bindings and tokens become invalid in this org. Other orgs are unaffected. Revoking a
  * client twice is no error.
  */
 export async function revokeOauthClient(

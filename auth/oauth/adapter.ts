@@ -16,9 +16,9 @@ import type { OauthDeps } from './deps.ts';
 import { getRequestScope } from './request-scope.ts';
 
 /**
- * Returns the storage that the library `oidc-provider` uses for the model of this name. Codes,
+ * Returns the storage that the library `oidc-provider` uses for the model with this name. Codes,
  * tokens, grants and waiting authorizations are stored in auth's tables. The library only reads
- * sessions and clients: the session is that of the dashboard, and `register-client.ts` registers
+ * sessions and clients: sessions are those of the dashboard, and `register-client.ts` registers
  * clients.
  */
 export function createAdapter(deps: OauthDeps): (name: string) => Adapter {
@@ -86,7 +86,8 @@ function createTokenAdapter(deps: OauthDeps, kind: OauthTokenKind): Adapter {
       if (storedRow === undefined) throw new errors.InvalidGrant();
       const { orgId } = storedRow;
       if (await consumeOauthToken(db, { orgId, hash: hashToken(value), graceSeconds })) return;
-      // Two requests used the token at once, and either may come from a thief, so the grant ends.
+      // Two requests used the token at the same time, and one of them may come from a thief, so the
+      // grant ends.
       await endGrant(deps, { orgId, id: storedRow.grantId }, `${tokenKindLabels[kind]} used twice`);
       throw new errors.InvalidGrant();
     },
@@ -153,8 +154,8 @@ async function endGrant(deps: OauthDeps, { orgId, id }: ScopedId, reason: string
 }
 
 /**
- * Stores authorizations that wait for the consent screen. Only the session that started one can use
- * it.
+ * Stores authorizations that wait for the consent screen. Only the session that started an
+ * authorization can use it.
  */
 function createInteractionAdapter({ db }: OauthDeps): Adapter {
   const key = (uid: string) => {
@@ -190,8 +191,9 @@ function createInteractionAdapter({ db }: OauthDeps): Adapter {
 }
 
 /**
- * Presents the dashboard session as a session of the library, which stores none of its own. The
- * fence (fence.ts) puts the id of the dashboard session into the cookie that the library reads.
+ * Presents the dashboard session as a session of the library. The library stores no sessions
+ * itself. The fence (fence.ts) puts the id of the dashboard session into the cookie that the
+ * library reads.
  */
 const sessionAdapter: Adapter = {
   ...unusedAdapter,

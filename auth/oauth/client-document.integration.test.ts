@@ -21,7 +21,7 @@ const stack = new AsyncDisposableStack();
 let world: OauthWorld;
 let person: SignedIn;
 let origin: string;
-/** `answersByPath` holds what the client's site answers at each path. */
+/** What the client's site answers, by path. */
 const answersByPath = new Map<string, (reply: ServerResponse, request: IncomingMessage) => void>();
 /** The paths that were requested from the client's site, in order. */
 const requestedPaths: string[] = [];
@@ -97,7 +97,7 @@ describe('an OAuth client whose client_id is the URL of a metadata document', ()
     expect(requestedPaths.filter((path) => path === '/client.json')).toHaveLength(1);
   });
 
-  test('has its document fetched again after the stored copy expired, and follows the new content', async () => {
+  test('has its document fetched again when the stored copy has expired, and gets the new content', async () => {
     const clientId = publishDocument('/moved.json');
     await world.signInClient(person, { clientId });
     await world.db`update auth.oauth_client set document_expires_at = now() where id = ${clientId}`;
@@ -107,7 +107,7 @@ describe('an OAuth client whose client_id is the URL of a metadata document', ()
     expect([page.status, page.leavesTo]).toEqual([400, null]);
   });
 
-  test('has its document fetched only for a signed-in user', async () => {
+  test('has its document fetched only when a user is signed in', async () => {
     const clientId = publishDocument('/stranger.json');
     const page = await fetch(authorizationUrl(clientId), { redirect: 'manual' });
     expect(page.headers.get('location')).toMatch(/^\/sign-in\?return_to=/);
@@ -127,25 +127,25 @@ describe('an OAuth client whose client_id is the URL of a metadata document', ()
 describe('a client metadata document', () => {
   test.for<[why: string, path: string, answer: (reply: ServerResponse) => void]>([
     [
-      'that redirects',
+      'when it redirects',
       '/redirect',
       (reply) => void reply.writeHead(302, { location: '/client.json' }).end(),
     ],
-    ['that is missing', '/missing', (reply) => void reply.writeHead(404).end()],
-    ['that is not JSON', '/html', (reply) => void reply.end('<html>')],
-    ['that is not an object', '/list', (reply) => void reply.end('[]')],
+    ['when it is missing', '/missing', (reply) => void reply.writeHead(404).end()],
+    ['when it is not JSON', '/html', (reply) => void reply.end('<html>')],
+    ['when it is not an object', '/list', (reply) => void reply.end('[]')],
     [
-      'that is larger than 5 KB',
+      'when it is larger than 5 KB',
       '/large',
       (reply) => void reply.end(JSON.stringify({ x: 'x'.repeat(6_000) })),
     ],
     [
-      'that ends early',
+      'when it ends early',
       '/cut',
       (reply) =>
         void reply.writeHead(200, { 'content-length': '100' }).write('{', () => reply.destroy()),
     ],
-  ])('%s is refused', async ([, path, answer]) => {
+  ])('is refused %s', async ([, path, answer]) => {
     answersByPath.set(path, answer);
     const page = await person.browser.open(authorizationUrl(`${origin}${path}`));
     expect([page.status, page.leavesTo]).toEqual([400, null]);
@@ -167,7 +167,7 @@ describe('a client metadata document', () => {
       { redirect_uris: ['http://evil.example/cb'] },
     ],
     ['without redirect URIs', '/without', { redirect_uris: [] }],
-  ])('%s is refused', async ([, path, change]) => {
+  ])('is refused %s', async ([, path, change]) => {
     const page = await person.browser.open(authorizationUrl(publishDocument(path, change)));
     expect([page.status, page.leavesTo]).toEqual([400, null]);
   });
@@ -180,7 +180,7 @@ describe('a client metadata document', () => {
     'https://localhost:9/client.json',
     'http://localhost/client.json',
     'https://user@localhost/client.json',
-  ])('at %s is refused without a request to that address', async (clientId) => {
+  ])('is refused at %s without a request to that address', async (clientId) => {
     const page = await person.browser.open(authorizationUrl(clientId));
     expect([page.status, page.leavesTo]).toEqual([400, null]);
     expect(page.html).not.toMatch(/10\.0\.0\.1|169\.254/);

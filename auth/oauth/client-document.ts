@@ -26,16 +26,16 @@ interface ClientDocumentsOptions {
 
 export interface ClientDocuments {
   /**
-   * Reads the client that the document at this URL describes; throws `invalid_client` when it
-   * cannot be used.
+   * Reads the client that the document at this URL describes. Throws `invalid_client` when the
+   * document cannot be used.
    */
   read(url: string): Promise<OauthClient>;
 }
 
 /**
- * Reads client-id metadata documents through the egress guard. Parallel requests for one document
- * share one fetch, and a failure is cached for half a minute: a page that reloads in a loop must not
- * cause a request each time.
+ * Reads client-id metadata documents through the egress guard. Parallel requests for the same
+ * document share one fetch. A failure is cached for half a minute, because a page that reloads in a
+ * loop must not cause a request each time.
  */
 export function createClientDocuments(deps: ClientDocumentsOptions): ClientDocuments {
   const failuresByUrl = new LRUCache<string, Error>({
@@ -66,9 +66,9 @@ export function createClientDocuments(deps: ClientDocumentsOptions): ClientDocum
 }
 
 /**
- * Fetches one document and stores its content for the time of its Cache-Control, but at least a
- * minute and at most a day. The fields follow the rules of a registration. Throws `invalid_client`
- * when the document cannot be used, because its URL then identifies no client.
+ * Fetches one document and stores its content for the time in its Cache-Control header, but at
+ * least a minute and at most a day. Its fields follow the rules of a registration. Throws
+ * `invalid_client` when the document cannot be used, because its URL then identifies no client.
  */
 async function readClientDocument(
   { db, egress, logger, redirectSchemes }: ClientDocumentsOptions,
@@ -117,7 +117,7 @@ function parseDocument(body: Uint8Array): Readonly<Record<string, unknown>> {
       return parsedDocument as Record<string, unknown>;
     }
   } catch {
-    // Invalid JSON gets the error of a document that is not an object.
+    // Invalid JSON gets the same error as a document that is not an object.
   }
   throw unusableDocumentError('It must be a JSON object.');
 }

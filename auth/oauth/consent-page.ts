@@ -51,7 +51,7 @@ export function renderConsentPage(view: ConsentView): Page {
 
 /**
  * A client may choose any name, also one that reads like a sentence of this page or from right to
- * left. So the title shows where the name begins and ends, and only the beginning of a long one.
+ * left. So the title puts the name in quotes, and shortens a long name.
  */
 function quoteName(name: string): string {
   const characters = Array.from(name);
@@ -63,8 +63,8 @@ function quoteName(name: string): string {
 }
 
 /**
- * A client may choose any name, so the page also shows what a client cannot choose freely: the
- * address that the browser is redirected to.
+ * A client may choose any name. So the page also shows what a client cannot choose freely: the
+ * address to which the browser is redirected.
  */
 function renderClientDetails({ client, caller, redirectUri }: ConsentView): string {
   const ownNameNote =

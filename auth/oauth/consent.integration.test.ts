@@ -28,7 +28,7 @@ const agentsOf = async (person: SignedIn) =>
     .map(({ name }: { name: string }) => name);
 
 describe('an authorization request without a session', () => {
-  test('leads to the sign-in page, which then returns to the authorization request', async () => {
+  test('is redirected to the sign-in page, which then returns to the authorization request', async () => {
     const clientId = await world.register();
     const page = await fetch(authorizationUrlOf(clientId), { redirect: 'manual' });
 
@@ -42,7 +42,7 @@ describe('an authorization request without a session', () => {
     expect(await world.db`select from auth.oauth_interaction`).toHaveLength(0);
   });
 
-  test('with prompt=none does not redirect to a client that no user has authorized', async () => {
+  test('is not redirected, with prompt=none, to a client that no user has authorized', async () => {
     const uris = ['https://phish.example/cb', 'com.example.app:/cb', redirectUri];
     for (const uri of uris) {
       const clientId = await world.register({ redirect_uris: [uri] });
@@ -53,7 +53,7 @@ describe('an authorization request without a session', () => {
     }
   });
 
-  test('with prompt=none redirects to a client that a user has authorized, with login_required', async () => {
+  test('is redirected, with prompt=none, to a client that a user has authorized, with the error login_required', async () => {
     const clientId = await world.register();
     await world.signInClient(await world.person(), { clientId });
     const page = await fetch(authorizationUrlOf(clientId, { prompt: 'none' }), {
@@ -65,11 +65,11 @@ describe('an authorization request without a session', () => {
     expect(to.searchParams.get('iss')).toBe(world.url);
   });
 
-  test('leads to the sign-in page when the session has ended', async () => {
+  test('is redirected to the sign-in page when the session has ended', async () => {
     const person = await world.person();
     await person.post('/v1/sign-out');
     const url = authorizationUrlOf(await world.register());
-    // A revocation takes up to a second on every replica.
+    // On every replica, a revocation takes effect within a second.
     await expect
       .poll(async () => {
         const headers = { cookie: `gateway_session=${person.sessionToken}` };
@@ -106,7 +106,7 @@ describe('the consent screen', () => {
     expect(page.headers.get('cache-control')).toBe('no-store');
   });
 
-  test('is shown once to a user: later authorizations of the client use the same agent', async () => {
+  test('is shown only once to a user: later authorizations of the client use the same agent', async () => {
     const person = await world.person();
     const clientId = await world.register();
     const first = await world.signInClient(person, { clientId, name: 'chosen' });
@@ -132,7 +132,7 @@ describe('the consent screen', () => {
     expect((await bob.browser.open(authorizationUrlOf(clientId))).leavesTo).toBeNull();
   });
 
-  test('is shown again for more scopes than the user agreed to, and not for fewer scopes', async () => {
+  test('is shown again for more scopes than the user agreed to, but not for fewer scopes', async () => {
     const person = await world.person();
     const clientId = await world.register();
     await world.signInClient(person, { clientId, scope: 'actions:call' });
@@ -293,7 +293,7 @@ describe('a consent decision', () => {
     ],
     ['a page without an origin', { origin: 'null' }],
     ['a program that sends neither Origin nor Sec-Fetch-Site', {}],
-  ])('that comes from %s is refused', async ([, headers]) => {
+  ])('is refused when it comes from %s', async ([, headers]) => {
     const person = await world.person();
     const page = await person.browser.open(authorizationUrlOf(await world.register()));
     const token = /name="token" value="([^"]*)"/.exec(page.html)?.[1] ?? '';
@@ -320,7 +320,7 @@ describe('a consent decision', () => {
     expect(await agentsOf(ann)).toEqual([]);
   });
 
-  test('can be completed only in the session that made it', async () => {
+  test('can be used only in the session that made it', async () => {
     const [ann, bob] = [await world.person(), await world.person()];
     const page = await ann.browser.open(authorizationUrlOf(await world.register()));
     const token = /name="token" value="([^"]*)"/.exec(page.html)?.[1] ?? '';

@@ -19,7 +19,10 @@ import { renderConsentPage } from './consent-page.ts';
 import type { OauthDeps } from './deps.ts';
 import { oauthPaths } from './paths.ts';
 
-/** `GET|POST /oauth/consent?id=…`: the user decides what a client may do, and as which agent. */
+/**
+ * The page `GET|POST /oauth/consent?id=…`, where the user decides what a client may do, and as
+ * which agent.
+ */
 export async function registerConsentPages(app: FastifyInstance, deps: OauthDeps): Promise<void> {
   app.setErrorHandler((error: unknown, request, reply) => showError(deps, request, reply, error));
 

@@ -27,7 +27,7 @@ interface ConsentFields extends UserAuthorization {
 
 /**
  * Allows a client. One transaction creates the agent, its binding and the grant, and answers the
- * waiting authorization. Throws `conflict` when it was answered before.
+ * waiting authorization. Throws `conflict` when the authorization was already answered.
  */
 export async function allowClient({ db }: Deps, fields: ConsentFields): Promise<void> {
   const { caller, interaction } = fields;
@@ -40,7 +40,7 @@ export async function allowClient({ db }: Deps, fields: ConsentFields): Promise<
   });
 }
 
-/** Denies a client, which receives `access_denied` at its redirect URI. */
+/** Denies a client. The client receives `access_denied` at its redirect URI. */
 export async function denyClient(
   { db }: Deps,
   { caller, interaction }: Pick<ConsentFields, 'caller' | 'interaction'>,

@@ -5,7 +5,7 @@ import type { ClientDocuments } from './client-document.ts';
 
 /** The dependencies of the authorization server, in addition to those of all use cases. */
 export interface OauthDeps extends Deps {
-  /** The public URL of the gateway, which tokens have as their issuer and audience. */
+  /** The public URL of the gateway. It is the issuer and the audience of tokens. */
   readonly baseUrl: string;
   readonly egress: Egress;
   readonly clientDocuments: ClientDocuments;

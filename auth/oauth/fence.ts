@@ -16,9 +16,9 @@ import { oauthPaths, signInPathTo } from './paths.ts';
 import { runInRequestScope } from './request-scope.ts';
 
 /**
- * Every request to the library `oidc-provider` passes this fence. The fence builds a new request
- * from the few parameters and headers that the gateway supports, so that no other parameter can
- * switch on a feature of the library.
+ * Every request to the library `oidc-provider` passes through this fence. The fence builds a new
+ * request from the few parameters and headers that the gateway supports, so that no other parameter
+ * can activate a feature of the library.
  */
 export function registerFence(app: FastifyInstance, deps: OauthDeps, provider: Provider): void {
   const handleByLibrary = provider.callback();
@@ -67,7 +67,8 @@ export function registerFence(app: FastifyInstance, deps: OauthDeps, provider: P
   for (const path of [oauthPaths.token, oauthPaths.revoke]) {
     app.post(path, async (request, reply) => {
       const body = toTokenParameters(request.body, deps.baseUrl);
-      // A client in the body counts. A proxy may have a password of its own in the header.
+      // If the body names a client, that client is used. The header may contain a password for a
+      // proxy instead.
       const client = body.has('client_id')
         ? undefined
         : readBasicClient(request.headers.authorization);
@@ -103,8 +104,9 @@ function buildRequest(
 ): FastifyRequest['raw'] {
   const { host } = new URL(baseUrl);
   const bytes = body === null ? null : Buffer.from(body.toString());
-  // The library reads cookies of its own, which it never set in a browser. They hold the id of the
-  // dashboard session, and the path names the waiting authorization. Pages of errors read the theme.
+  // The library reads its own cookies, although it never sets them in a browser. They contain the
+  // id of the dashboard session and the path with the id of the waiting authorization. Error pages
+  // read the theme.
   const theme = findChosenTheme(request.headers.cookie);
   const cookies = [
     ...(theme === null ? [] : [`${themeCookieName}=${theme}`]),
@@ -147,8 +149,8 @@ const authorizeParameterNames = new Set([
   'prompt',
   'code_challenge',
   'code_challenge_method',
-  // The library refuses these three parameters by name, so that a client learns that they have no
-  // effect.
+  // The library refuses these three parameters by name, so that a client learns that they are not
+  // supported.
   'request',
   'request_uri',
   'registration',
@@ -172,7 +174,7 @@ function toAuthorizeParameters(
   if (parameters.has('code_challenge') && !parameters.has('code_challenge_method')) {
     parameters.set('code_challenge_method', 'S256');
   }
-  // With any other response mode, a page would have to run a script to pass the answer on.
+  // With any other response mode, a page would have to run a script to pass the response on.
   const responseMode = parameters.get('response_mode');
   if (responseMode !== null && responseMode !== 'query')
     parameters.set('response_mode', 'unsupported');
@@ -218,8 +220,8 @@ function toTokenParameters(body: unknown, baseUrl: string): URLSearchParams {
 }
 
 /**
- * Keeps at most two values of a parameter, enough for the library to refuse a duplicate. `resource`
- * may occur more often (RFC 8707 §2).
+ * Keeps at most two values of a parameter, which is enough for the library to refuse a duplicate.
+ * `resource` may occur more often (RFC 8707 §2).
  */
 function keepNamedParameters(
   parameters: URLSearchParams,
@@ -236,8 +238,8 @@ function keepNamedParameters(
 }
 
 /**
- * Replaces the URL of the MCP endpoint, and other names of this machine, by the base URL: all name
- * the same audience (docs/reference/identities.md#scopes).
+ * Replaces the URL of the MCP endpoint, and other names of this machine, by the base URL, because
+ * all of them name the same audience (docs/reference/identities.md#scopes).
  */
 function normalizeAudience(parameters: URLSearchParams, baseUrl: string): void {
   const resources = parameters.getAll('resource');

@@ -10,8 +10,8 @@ import { getRequestScope } from './request-scope.ts';
 /**
  * Finds a registered client, a seeded client, or a client whose id is the URL of its metadata
  * document. The document is fetched only for a signed-in user (`mayFetch`), so that strangers
- * cannot cause requests. Token requests use the stored content, which describes the client that the
- * user authorized.
+ * cannot cause requests. Token requests use the stored content, because the user authorized the
+ * client that it describes.
  */
 export async function findClient(
   deps: OauthDeps,

@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => world[Symbol.asyncDispose]());
 
 describe('an OAuth client', () => {
-  test('can register, be authorized, call, refresh its tokens and revoke them', async () => {
+  test('can register, be authorized, make calls, refresh its tokens and revoke them', async () => {
     const person = await world.person();
     const clientId = await world.register({ client_name: 'Claude Code' });
     const { url, verifier } = createAuthorizationRequest(world.url, { client_id: clientId });

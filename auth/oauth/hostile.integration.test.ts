@@ -9,7 +9,8 @@ import {
 import type { OauthWorld, SignedIn } from '../../test/support/oauth-world.ts';
 
 /**
- * A longer run: `OAUTH_HOSTILE_RUNS=5000 npx vitest run --project integration auth/oauth/hostile`.
+ * The number of random requests. For a longer run: `OAUTH_HOSTILE_RUNS=5000 npx vitest run
+ * --project integration auth/oauth/hostile`.
  */
 const runsCount = Number(process.env['OAUTH_HOSTILE_RUNS'] ?? 150);
 

@@ -14,7 +14,7 @@ import { touchOauthClient } from '../oauth-clients/oauth-clients.sql.ts';
 import { insertOauthGrant } from '../oauth-clients/oauth-grants.sql.ts';
 import type { OauthGrant } from '../oauth-clients/oauth-grants.sql.ts';
 
-/** What a client asks its user to allow. */
+/** What a client asks the user to allow. */
 export interface AuthorizationRequest {
   readonly clientId: string;
   readonly clientName: string;
@@ -30,8 +30,8 @@ export interface UserAuthorization {
 }
 
 /**
- * Creates a new grant for each authorization, so that ending one leaves the client's other grants
- * valid.
+ * Creates a new grant for each authorization, so that ending one grant leaves the client's other
+ * grants valid.
  */
 export async function issueOauthGrant(
   tx: Transaction,
@@ -77,8 +77,8 @@ export async function issueOauthGrant(
 }
 
 /**
- * Creates a grant within the scopes that the user agreed to before; undefined when consent is
- * needed.
+ * Creates a grant within the scopes that the user agreed to before. Undefined when the user must
+ * consent first.
  */
 export async function renewOauthGrant(
   { db }: Pick<Deps, 'db'>,

@@ -93,8 +93,8 @@ function allowBrowsers(app: FastifyInstance): void {
 }
 
 /**
- * Answers errors with the bodies of RFC 6749 §5.2 and RFC 7591 §3.2.2, or with a page when a person
- * made the request.
+ * Answers errors with the bodies of RFC 6749 §5.2 and RFC 7591 §3.2.2. If a person made the
+ * request, answers with a page.
  */
 function answerErrors(app: FastifyInstance, { logger }: OauthDeps): void {
   app.setNotFoundHandler((_request, reply) =>
@@ -102,7 +102,7 @@ function answerErrors(app: FastifyInstance, { logger }: OauthDeps): void {
   );
   app.setErrorHandler((thrown: Partial<FastifyError>, request, reply) => {
     if (thrown instanceof AppError && pathOf(request.url).startsWith(oauthPaths.authorize)) {
-      // An authorization request comes from a browser, so a person reads the answer.
+      // An authorization request comes from a browser, so a person reads the response.
       const status = errorCodes[thrown.code].httpStatus;
       const page = createMessagePage('Nothing was allowed', thrown.message);
       return showPage(reply.code(status), page);
@@ -127,7 +127,9 @@ function answerErrors(app: FastifyInstance, { logger }: OauthDeps): void {
   });
 }
 
-/** The path without the query, because the query of an authorization request may hold secrets. */
+/**
+ * The path without the query, because the query of an authorization request may contain secrets.
+ */
 const pathOf = (url: string) => url.split('?', 1)[0] ?? '';
 
 async function listenOn(

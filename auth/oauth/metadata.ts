@@ -10,9 +10,9 @@ import { agentScopes } from './domain/oauth-scopes.ts';
 import { oauthPaths } from './paths.ts';
 
 /**
- * Serves the discovery documents. They depend on the base URL alone. Only the name of the resource
- * is the one by which the client knows it, where the base URL is on loopback: clients refuse any other
- * (RFC 9728 §3.3).
+ * Serves the discovery documents. They depend only on the base URL, with one exception: if the base
+ * URL is on loopback, the resource has the name by which the client knows it, because clients
+ * refuse any other name (RFC 9728 §3.3).
  */
 export function registerMetadata(app: FastifyInstance, baseUrl: string): void {
   const cacheHeaders = { 'cache-control': 'public, max-age=300' };

@@ -9,7 +9,7 @@ export interface OwnAgent {
 
 const shownAgentsMax = 1_000;
 
-/** Lists a user's unrevoked agents, the last used first. */
+/** Lists a user's unrevoked agents, the most recently used first. */
 export async function listOwnAgents(
   sql: Sql,
   { orgId, userId }: { orgId: string; userId: string },

@@ -61,8 +61,8 @@ export async function decideInteraction(
 }
 
 /**
- * Deletes an authorization request; false when another request of the browser has deleted it
- * already.
+ * Deletes an authorization request. False when another request of the browser has already deleted
+ * it.
  */
 export async function deleteInteraction(
   sql: Sql,

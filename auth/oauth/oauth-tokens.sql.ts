@@ -39,8 +39,8 @@ export async function insertOauthToken(sql: Sql, token: NewToken): Promise<void>
 }
 
 /**
- * Finds a token, even a consumed one: reuse of a consumed token must end its grant. The query needs
- * no org id, because the hash belongs to exactly one token.
+ * Finds a token, even a consumed one, because reuse of a consumed token must end its grant. The
+ * query needs no org id, because the hash belongs to exactly one token.
  */
 export async function findOauthToken(
   sql: Sql,
@@ -85,9 +85,9 @@ export async function consumeOauthToken(
 }
 
 /**
- * Whether a consumed refresh token may be used once more: its client may have lost the answer to
- * its first use. That use must be recent, and no newer refresh token of the grant may be consumed.
- * A grace period of 0 allows no second use.
+ * Whether a consumed refresh token may be used once more, because its client may have lost the
+ * response to the first use. The first use must be recent, and no newer refresh token of the grant
+ * may have been consumed. A grace period of 0 allows no second use.
  */
 const withinGraceCondition = (sql: Sql, graceSeconds: number) => sql`
   (${graceSeconds} > 0

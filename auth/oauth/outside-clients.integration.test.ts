@@ -7,7 +7,7 @@ import { startOauthWorld } from '../../test/support/oauth-world.ts';
 import type { OauthWorld, SignedIn } from '../../test/support/oauth-world.ts';
 
 /**
- * These tests run third-party OAuth client libraries, with all their checks, through the whole
+ * These tests run third-party OAuth client libraries, with all their own checks, through the whole
  * flow.
  */
 
@@ -23,7 +23,7 @@ const redirectUri = 'http://127.0.0.1:7777/callback';
 const callStatusOf = async (token: string) =>
   (await createCallerWithKey(world.url, token).get('/v1/identities/me')).status;
 
-test('the library oauth4webapi can discover the server, register, sign in, call, refresh its tokens and revoke them', async () => {
+test('the library oauth4webapi can discover the server, register, sign in, make calls, refresh its tokens and revoke them', async () => {
   const insecureOptions = { [oauth.allowInsecureRequests]: true };
   const issuer = new URL(world.url);
   const resource = new URL('/mcp', world.url);
@@ -99,7 +99,7 @@ test('the library oauth4webapi can discover the server, register, sign in, call,
   await expect.poll(() => callStatusOf(refreshed.access_token)).toBe(401);
 });
 
-test('the library openid-client can discover the server, register, sign in, call, refresh its tokens and revoke them', async () => {
+test('the library openid-client can discover the server, register, sign in, make calls, refresh its tokens and revoke them', async () => {
   const options = { algorithm: 'oauth2' as const, execute: [openid.allowInsecureRequests] };
   const configuration = await openid.dynamicClientRegistration(
     new URL(world.url),

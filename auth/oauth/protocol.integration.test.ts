@@ -110,7 +110,7 @@ describe('the discovery of the authorization server', () => {
     '/mcp/.well-known/oauth-authorization-server',
     '/.well-known/openid-configuration',
     '/mcp/.well-known/openid-configuration?x=1',
-  ])('says at %s which the issuer is', async (path) => {
+  ])('names the issuer at %s', async (path) => {
     const { port } = new URL(world.url);
     const reply = await sendRaw(world.url, {
       method: 'GET',
@@ -156,7 +156,7 @@ describe('the discovery of the authorization server', () => {
         host: 'evil.example',
         ...forgedTokens,
       });
-      // An answer to the wrong host only says in its message which host the request named.
+      // The response to a request with the wrong host mentions that host in its message only.
       for (const { text } of [rightHostReply, directReply]) {
         expect(text, path).not.toMatch(/evil\.example|gopher/);
       }
@@ -164,12 +164,12 @@ describe('the discovery of the authorization server', () => {
   });
 });
 
-describe('on a gateway whose base URL is on loopback', () => {
+describe('a gateway whose base URL is on loopback', () => {
   const getAt = (host: string, path: string, accept = '*/*') =>
     sendRaw(world.url, { method: 'GET', path, headers: { host, accept } });
 
   test.for(['127.0.0.1', 'localhost', '[::1]'])(
-    'a client that was given the name %s finds its resource under that name',
+    'lets a client that was given the name %s find its resource under that name',
     async (name) => {
       const { port } = new URL(world.url);
       const host = `${name}:${port}`;
@@ -188,7 +188,7 @@ describe('on a gateway whose base URL is on loopback', () => {
     },
   );
 
-  test('a page that is opened under another name leads to the one of the base URL', async () => {
+  test('redirects a page that is opened under another name to the name in the base URL', async () => {
     const { port } = new URL(world.url);
     for (const path of [
       '/sign-in?return_to=%2Fagents',
@@ -198,7 +198,7 @@ describe('on a gateway whose base URL is on loopback', () => {
       const reply = await getAt(`localhost:${port}`, path, 'text/html,*/*;q=0.8');
       expect([reply.status, reply.headers.get('location')]).toEqual([307, `${world.url}${path}`]);
     }
-    // A program is answered where it asks.
+    // A program gets its response under the name that it requested.
     expect((await getAt(`localhost:${port}`, '/health/live')).status).toBe(200);
   });
 });
@@ -291,7 +291,7 @@ describe('the registration of an OAuth client', () => {
     expect(JSON.stringify(reply.body)).not.toContain('client_secret');
   });
 
-  test('keeps the redirect URIs that can be used, and lists them in its answer', async () => {
+  test('keeps the redirect URIs that can be used, and lists them in the response', async () => {
     const { status, body } = await register({
       redirect_uris: ['unheard-of://callback', redirectUri, 'javascript:alert(1)'],
     });
@@ -321,7 +321,7 @@ describe('the registration of an OAuth client', () => {
     expect(await brokenReply.json()).toMatchObject({ error: 'invalid_client_metadata' });
   });
 
-  test('is refused while 10,000 clients wait for their first authorization', async () => {
+  test('is refused while 10,000 other clients wait for their first authorization', async () => {
     await world.db`
       insert into auth.oauth_client (id, kind, name, redirect_uris)
       select 'waiting-' || n, 'registered', 'x', '{}' from generate_series(1, 10000) n`;
@@ -333,7 +333,7 @@ describe('the registration of an OAuth client', () => {
   });
 });
 
-describe('a client that names itself by HTTP Basic with an empty password', () => {
+describe('a client that identifies itself by HTTP Basic with an empty password', () => {
   const send = async (path: string, authorization: string, form: Record<string, string>) => {
     const reply = await fetch(world.url + path, {
       method: 'POST',
@@ -367,7 +367,7 @@ describe('a client that names itself by HTTP Basic with an empty password', () =
     expect([again.status, again.body.error]).toEqual([400, 'invalid_grant']);
   });
 
-  test('is refused as another client, with a secret, and with a malformed header', async () => {
+  test('is refused when the body names another client, with a secret, and with a malformed header', async () => {
     const other = await world.register();
     expect((await refreshWith(basic(`${other}:`))).body.error).toBe('invalid_grant');
     for (const [header, sentence] of [
@@ -382,7 +382,7 @@ describe('a client that names itself by HTTP Basic with an empty password', () =
     }
   });
 
-  test('is the client of the body where the body names one', async () => {
+  test('is ignored when the body names a client', async () => {
     const header = basic('proxy:CANARY-password-of-a-proxy');
     expect((await refreshWith(header, { client_id: clientId })).status).toBe(200);
   });
@@ -434,8 +434,8 @@ describe('an authorization request', () => {
   ])('%s is refused with an error at the redirect URI', async ([, parameters, error]) => {
     const { leavesTo } = await authorizeWith(parameters);
     expect(leavesTo && leavesTo.origin + leavesTo.pathname).toBe(redirectUri);
-    // The error of an unsupported response type is in the fragment, where its clients expect the
-    // answer.
+    // The error of an unsupported response type is in the fragment, because clients of this type
+    // expect the response there.
     const answer = leavesTo?.searchParams.size
       ? leavesTo.searchParams
       : new URLSearchParams(leavesTo?.hash.slice(1));
@@ -443,7 +443,7 @@ describe('an authorization request', () => {
   });
 
   test.for(['', '/', '/mcp', '/mcp/'])(
-    'may name as its resource the base URL followed by "%s", under any name of this machine',
+    'may name the base URL followed by "%s" as its resource, under any name of this machine',
     async (suffix) => {
       const { port } = new URL(world.url);
       for (const name of ['127.0.0.1', 'localhost', '[::1]']) {
@@ -453,7 +453,7 @@ describe('an authorization request', () => {
     },
   );
 
-  test('with words that are no scopes of the gateway is granted the scopes among them, and told which', async () => {
+  test('is granted the known scopes among unknown ones, and the response lists the granted scopes', async () => {
     const tokens = await world.signInClient(person, {
       clientId,
       scope: 'approvals phone mcp:tools',
@@ -493,14 +493,14 @@ describe('an authorization request', () => {
     expect(html).toContain('This link does not work');
   });
 
-  test('of an unknown client is refused without a redirect', async () => {
+  test('is refused without a redirect when the client is unknown', async () => {
     for (const id of ['unknown', '', "'; drop table", 'x'.repeat(600), undefined]) {
       const { status, leavesTo } = await authorizeWith({ client_id: id });
       expect([status, leavesTo], id).toEqual([400, null]);
     }
   });
 
-  test('with a duplicate parameter is refused', async () => {
+  test('is refused with a duplicate parameter', async () => {
     const { url } = createAuthorizationRequest(world.url, { client_id: clientId });
     for (const repeatedName of [
       'code_challenge=x',
@@ -547,14 +547,14 @@ describe('a token request', () => {
     ['an unknown client', { client_id: 'unknown' }, 401, 'invalid_client'],
     ['another grant type', { grant_type: 'password' }, 400, 'unsupported_grant_type'],
     ['another audience', { resource: 'https://other.example' }, 400, 'invalid_target'],
-  ])('with %s is refused', async ([, change, status, error]) => {
+  ])('is refused with %s', async ([, change, status, error]) => {
     const reply = await world.post('/oauth/token', { ...(await createFreshForm()), ...change });
     expect(reply).toMatchObject({ status, body: { error } });
     expect(reply.headers.get('cache-control')).toBe('no-store');
     expect(JSON.stringify(reply.body)).not.toMatch(/stack|node_modules|select /);
   });
 
-  test('with the code of another client is refused', async () => {
+  test('is refused with the code of another client', async () => {
     const other = await world.register();
     const reply = await world.post('/oauth/token', {
       ...(await createFreshForm()),
@@ -563,7 +563,7 @@ describe('a token request', () => {
     expect(reply).toMatchObject({ status: 400, body: { error: 'invalid_grant' } });
   });
 
-  test('without a PKCE verifier is refused', async () => {
+  test('is refused without a PKCE verifier', async () => {
     const { code_verifier: _verifier, ...rest } = await createFreshForm();
     expect((await world.post('/oauth/token', rest)).body.error).toBe('invalid_grant');
   });
@@ -577,7 +577,7 @@ describe('a token request', () => {
     expect((await world.post('/oauth/token', form)).body.error).toBe('invalid_grant');
   });
 
-  test('in JSON, compressed or too large is refused', async () => {
+  test('is refused when it is in JSON, compressed or too large', async () => {
     const sendTokenRequest = (headers: Record<string, string>, body: string) =>
       fetch(`${world.url}/oauth/token`, { method: 'POST', headers, body });
     const form = { 'content-type': 'application/x-www-form-urlencoded' };
@@ -586,7 +586,7 @@ describe('a token request', () => {
     expect((await sendTokenRequest(form, 'x'.repeat(70_000))).status).toBe(413);
   });
 
-  test('with a refresh token may request fewer scopes and later all granted scopes again, but never other scopes', async () => {
+  test('may request, with a refresh token, fewer scopes and later all granted scopes again, but never other scopes', async () => {
     const tokens = await world.signInClient(person, { clientId, scope: 'actions:call approvals' });
     const refresh = (refreshToken: string, scope?: string) =>
       world.post('/oauth/token', {
@@ -607,7 +607,7 @@ describe('a token request', () => {
     expect(whole.body.scope).toBe('actions:call approvals');
   });
 
-  test('with the refresh token of another client is refused and changes nothing', async () => {
+  test('is refused with the refresh token of another client, and changes nothing', async () => {
     const tokens = await world.signInClient(person, { clientId });
     const form = { grant_type: 'refresh_token', refresh_token: tokens.refresh_token };
     const stolenAnswer = await world.post('/oauth/token', {
@@ -643,7 +643,7 @@ describe('the credentials that auth issues', () => {
     expect(page.headers.get('location')).toMatch(/^\/sign-in\?/);
   });
 
-  test('allow only what their scopes allow; those of an agent allow nothing that is reserved for users', async () => {
+  test('allow only what their scopes allow; credentials of an agent allow nothing that is reserved for users', async () => {
     const tokens = await world.signInClient(await world.person(), { scope: 'actions:read' });
     const caller = createCallerWithKey(world.url, tokens.access_token);
     expect((await caller.get('/v1/identities')).body).toMatchObject({
@@ -689,7 +689,7 @@ describe('the credentials that auth issues', () => {
 async function get(path: string) {
   const reply = await fetch(`${world.url}${path}`, {
     redirect: 'manual',
-    // Without this header the gateway would answer with a page of the dashboard.
+    // Without this header, the gateway would respond with a page of the dashboard.
     headers: { accept: 'application/json' },
   });
   const text = await reply.text();

@@ -26,9 +26,10 @@ const lifetimesSeconds = {
 };
 
 /**
- * Configures the library `oidc-provider` with all unused features off. It handles authorization,
- * token and revocation requests; this folder implements registration, metadata and the pages. All
- * requests reach it through the fence, and it holds no state: no keys, cookies or clients.
+ * Configures the library `oidc-provider`, with all unused features switched off. It handles
+ * authorization, token and revocation requests. The other files of this folder implement
+ * registration, metadata and the pages. All requests reach the library through the fence. The
+ * library stores no keys, cookies or clients.
  */
 export function createProvider(deps: OauthDeps): Provider {
   const provider = new Provider(deps.baseUrl, {
@@ -85,8 +86,8 @@ const disabledFeatures: Configuration['features'] = {
 };
 
 /**
- * The library requires a key to sign ID tokens. It issues no ID tokens, so every start may use
- * another key.
+ * The library requires a key for signing ID tokens. It issues no ID tokens, so the key may differ
+ * at every start.
  */
 function createUnusedKey(): JWK {
   return generateKeyPairSync('ed25519').privateKey.export({ format: 'jwk' });
@@ -100,7 +101,7 @@ const tokenConfiguration: Partial<Configuration> = {
   clientDefaults: { id_token_signed_response_alg: 'Ed25519' },
   pkce: { required: () => true },
   allowOmittingSingleRegisteredRedirectUri: false,
-  // Clients need a refresh token although they do not ask for one.
+  // Clients need a refresh token even if they do not request one.
   issueRefreshToken: async () => true,
   rotateRefreshToken: true,
   expiresWithSession: async () => false,
@@ -119,7 +120,7 @@ const tokenConfiguration: Partial<Configuration> = {
 };
 
 /**
- * Accepts the base URL as the only audience. The fence has already replaced the other name of this
+ * Accepts only the base URL as audience. The fence has already replaced the other name of this
  * audience, the URL of the MCP endpoint.
  */
 function createResourceIndicators({ baseUrl }: OauthDeps) {
@@ -148,7 +149,8 @@ function createResourceIndicators({ baseUrl }: OauthDeps) {
 }
 
 /**
- * Requires that the user signs in first, and then consents, unless the user has already consented.
+ * Requires that the user signs in first. Then the user must consent, unless the user has consented
+ * before.
  */
 function createPolicy() {
   const { Check, Prompt, base } = interactionPolicy;
@@ -192,8 +194,8 @@ async function loadGrant(deps: OauthDeps, ctx: KoaContextWithOIDC) {
 }
 
 /**
- * Describes what the user is asked to allow, from parameters that the fence and the library have
- * checked.
+ * Describes what the user is asked to allow. The parameters were checked by the fence and the
+ * library.
  */
 export function describeRequest(
   { baseUrl }: Pick<OauthDeps, 'baseUrl'>,
@@ -210,7 +212,7 @@ export function describeRequest(
 /**
  * Shows an error on a page of the gateway instead of redirecting the browser to the client, unless
  * a user of this deployment has authorized the client before. Registration is open, so anybody may
- * register a redirect URI, and RFC 9700 §4.11.2 forbids an automatic redirect to an untrusted one.
+ * register a redirect URI, and RFC 9700 §4.11.2 forbids automatic redirects to untrusted URIs.
  */
 async function showErrorsOfUnknownClients(
   { db }: Pick<OauthDeps, 'db'>,
@@ -236,7 +238,7 @@ async function showErrorsOfUnknownClients(
   showPage(ctx, page);
 }
 
-/** The error in a redirect to a client (RFC 6749 §4.1.2.1); null for any other redirect. */
+/** The error in a redirect to a client (RFC 6749 §4.1.2.1). Null for any other redirect. */
 function errorInRedirect(location: string): { code: string; description: string } | null {
   if (!URL.canParse(location)) return null;
   const { search, hash } = new URL(location);

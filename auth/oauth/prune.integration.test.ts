@@ -20,7 +20,7 @@ const makeClientOlder = (clientId: string, days: number) => world.db`
 const isKnown = async (clientId: string) =>
   (await world.db`select from auth.oauth_client where id = ${clientId}`).length === 1;
 
-test('pruning deletes clients that nobody authorized within a day or used for 90 days', async () => {
+test('pruning deletes clients that nobody authorized within a day, and clients that nobody used for 90 days', async () => {
   const person = await world.person();
   const [fresh, neverAuthorized, used, revoked] = await Promise.all(
     Array.from({ length: 4 }, () => world.register()),
@@ -37,13 +37,13 @@ test('pruning deletes clients that nobody authorized within a day or used for 90
   await pruneEndedRows(world, logger);
   expect(await isKnown(fresh ?? '')).toBe(true);
   expect(await isKnown(neverAuthorized ?? '')).toBe(false);
-  // The refresh token of this client is still valid, so the client counts as used.
+  // The refresh token of this client is still valid, so the client is treated as used.
   expect(await isKnown(live.clientId)).toBe(true);
 
   await world.db`update auth.oauth_token set expires_at = now() - interval '2 hours'`;
   await pruneEndedRows(world, logger);
   expect(await isKnown(live.clientId)).toBe(false);
-  // The revoked client is kept, because without its row it could come back under the same id.
+  // The revoked client is kept: without its row, it could return under the same id.
   expect(await isKnown(revoked ?? '')).toBe(true);
   expect(await isKnown('action-gateway-cli')).toBe(true);
 });

@@ -25,7 +25,7 @@ beforeAll(async () => {
 });
 afterAll(() => world[Symbol.asyncDispose]());
 
-describe('on three replicas of auth', () => {
+describe('with three replicas of auth', () => {
   test(
     `an authorization code that ${requestsAtOnce} requests use at once is exchanged once, and all its tokens end`,
     { timeout: rounds * 5_000 },
@@ -62,7 +62,7 @@ describe('on three replicas of auth', () => {
     expect(status).toBe(200);
   });
 
-  test('a refresh token that is used twice ends its grant', async () => {
+  test('a refresh token that is used a second time ends its grant', async () => {
     const { form } = await createCode();
     const firstTokens: Tokens = (await world.post('/oauth/token', form)).body;
     const secondTokens: Tokens = (

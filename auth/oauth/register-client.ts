@@ -14,7 +14,8 @@ const waitingClientsMax = 10_000;
 const bodyBytesMax = 16 * 1024;
 
 /**
- * Registers clients by RFC 7591. Anybody may register a client; all are public, without a secret.
+ * Registers clients by RFC 7591. Anybody may register a client. All clients are public, without a
+ * secret.
  */
 export function registerRegistrationRoute(
   app: FastifyInstance,

@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 
 import type { CallContext, Principal } from '#contracts/vocabulary';
 
-/** What the callbacks of the library need to know about the current request. */
+/** What the callbacks of the library must know about the current request. */
 export interface RequestScope {
   /**
    * The user who is signed in to the dashboard in this browser; null for requests without a user.
@@ -15,7 +15,7 @@ export interface RequestScope {
 
 const scopeStorage = new AsyncLocalStorage<RequestScope>();
 
-/** Runs `work`; within it, `requestScope()` returns this scope. */
+/** Runs `work`. While it runs, `requestScope()` returns this scope. */
 export function runInRequestScope<T>(scope: RequestScope, work: () => T): T {
   return scopeStorage.run(scope, work);
 }

@@ -31,7 +31,7 @@ const refreshTokens = ({ clientId, refresh_token: refreshToken }: SignedInClient
 
 /**
  * Every gateway refuses the token within a second (docs/reference/identities.md#lifetimes). The
- * fast suite measures no time, so it only tells a cached token from a revoked one.
+ * fast suite measures no time: it only distinguishes a cached token from a revoked one.
  */
 const refusedWithinMs = chooseSweepValue({ sampled: 20_000, whole: 1_000 });
 
@@ -48,8 +48,8 @@ async function expectRefused(tokens: Tokens, { status = 401, withinMs = refusedW
 }
 
 /**
- * A test that changes tables directly causes no event, so it must wait until the caches have
- * expired.
+ * A test that changes tables directly causes no event, so the test must wait until the cached
+ * answers expire.
  */
 const withoutEventOptions = { withinMs: chooseSweepValue({ sampled: 20_000, whole: 3_000 }) };
 
@@ -66,8 +66,8 @@ async function agentIdOf(person: SignedIn): Promise<string> {
   return row?.agent_id ?? '';
 }
 
-describe('every gateway refuses an access token', () => {
-  test('after its refresh token was revoked', async () => {
+describe('every gateway refuses an access token,', () => {
+  test('when its refresh token was revoked', async () => {
     const client = await signInNewClient();
     const { clientId, refresh_token: token } = client;
     const reply = await world.post('/oauth/revoke', { client_id: clientId, token }, world.urls[1]);
@@ -76,7 +76,7 @@ describe('every gateway refuses an access token', () => {
     expect((await refreshTokens(client)).body.error).toBe('invalid_grant');
   });
 
-  test('after the access token itself was revoked, while its refresh token stays valid', async () => {
+  test('when the access token itself was revoked, while its refresh token stays valid', async () => {
     const client = await signInNewClient();
     const { clientId, access_token: token } = client;
     await world.post('/oauth/revoke', {
@@ -88,14 +88,14 @@ describe('every gateway refuses an access token', () => {
     expect((await refreshTokens(client)).status).toBe(200);
   });
 
-  test('after its refresh token was used twice', async () => {
+  test('when its refresh token was used twice', async () => {
     const client = await signInNewClient();
     await refreshTokens(client);
     await refreshTokens(client);
     await expectRefused(client);
   });
 
-  test('after its agent was revoked', async () => {
+  test('when its agent was revoked', async () => {
     const client = await signInNewClient();
     const agent = await agentIdOf(client.person);
     expect((await client.person.post(`/v1/identities/${agent}/revoke`)).status).toBe(200);
@@ -104,7 +104,7 @@ describe('every gateway refuses an access token', () => {
     expect(await agentIdOf(client.person)).toBe('');
   });
 
-  test('after its user was revoked, together with all other tokens of that user', async () => {
+  test('when its user was revoked, together with all other tokens of that user', async () => {
     const admin = await world.person({ role: 'admin' });
     const user = await world.person({ orgId: admin.orgId, name: 'leaver' });
     const [one, other] = [await signInNewClient(user), await signInNewClient(user)];
@@ -114,7 +114,7 @@ describe('every gateway refuses an access token', () => {
     expect((await refreshTokens(other)).body.error).toBe('invalid_grant');
   });
 
-  test('while its agent is archived, and auth refuses to refresh the token meanwhile', async () => {
+  test('while its agent is archived, and auth then refuses to refresh the token', async () => {
     const client = await signInNewClient();
     const agent = await agentIdOf(client.person);
     const setStatus = (status: string) =>
@@ -129,7 +129,7 @@ describe('every gateway refuses an access token', () => {
     expect(await gatewayStatusesOf(secondRefresh.body)).toEqual([200, 200]);
   });
 
-  test('after its agent has expired', async () => {
+  test('when its agent has expired', async () => {
     const client = await signInNewClient();
     const agent = await agentIdOf(client.person);
     await world.db`update auth.identity set expires_at = now() where id = ${agent}`;
@@ -137,7 +137,7 @@ describe('every gateway refuses an access token', () => {
     expect((await refreshTokens(client)).body.error).toBe('invalid_grant');
   });
 
-  test('after an admin revoked its client for the org, and only in that org', async () => {
+  test('when an admin revoked its client for the org, but only in that org', async () => {
     const [ann, bob] = [await signInNewClient(), await world.person()];
     const otherClient = await world.signInClient(bob, { clientId: ann.clientId });
     await world.db`
@@ -189,7 +189,7 @@ describe('every gateway refuses an access token', () => {
 });
 
 describe('a revocation of a token', () => {
-  test('that is unknown or belongs to another client is no error and changes nothing', async () => {
+  test('is no error for an unknown token or a token of another client, and then changes nothing', async () => {
     const client = await signInNewClient();
     const other = await world.register();
     for (const token of ['x'.repeat(43), '', client.refresh_token]) {
@@ -237,8 +237,8 @@ describe('a revocation of a token', () => {
   });
 });
 
-describe('with a grace period for used refresh tokens', () => {
-  test('two processes that refresh one login at the same moment both go on', async () => {
+describe('with a grace period for used refresh tokens,', () => {
+  test('two processes that refresh the same login at once can both continue', async () => {
     await using lenientWorld = await startOauthWorld({
       settings: { REFRESH_REUSE_GRACE_SECONDS: '10' },
     });
@@ -263,7 +263,7 @@ describe('with a grace period for used refresh tokens', () => {
     await refresh((second as Tokens).refresh_token);
   });
 
-  test('the previous refresh token works for a short time, and an older refresh token ends the grant', async () => {
+  test('the previous refresh token works for a short time, but an older refresh token ends the grant', async () => {
     await using lenientWorld = await startOauthWorld({
       settings: { REFRESH_REUSE_GRACE_SECONDS: '30' },
     });

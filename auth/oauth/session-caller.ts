@@ -5,10 +5,10 @@ import { AppError } from '#errors';
 import { authenticate } from '../authentication/authenticate.ts';
 import type { OauthDeps } from './deps.ts';
 
-/** The names of the session cookie: the first one under https, the second one on loopback. */
+/** The names of the session cookie: the first name under https, the second on loopback. */
 const cookieNames = ['__Host-gateway_session', 'gateway_session'];
 
-/** The session token in a request's cookies; undefined without that cookie. */
+/** The session token in a request's cookies; undefined without a session cookie. */
 export function sessionTokenOf(
   request: FastifyRequest,
   { baseUrl }: OauthDeps,

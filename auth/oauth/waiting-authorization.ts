@@ -54,7 +54,7 @@ export async function findWaitingAuthorization(
       scope: parameters['scope'],
     }),
     redirectUri: parameters['redirect_uri'] ?? '',
-    // Only a page that the gateway rendered for this session contains this token.
+    // Only pages that the gateway rendered for this session contain this token.
     formToken: createHmac('sha256', sessionToken).update(`consent ${id}`).digest('base64url'),
     continueAt: `${oauthPaths.authorize}/${encodeURIComponent(id)}`,
   };

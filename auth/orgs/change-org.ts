@@ -19,7 +19,8 @@ export async function changeOrg(
   const caller = readAdmin({ readPrincipal }, principal);
   const { orgId } = caller;
   const { oauth_client_allow_list: clients, ...plain } = body;
-  // An empty list would refuse every client, probably by mistake, so it is stored as null: no list.
+  // An empty list would refuse every client, and is probably a mistake. So it is stored as null,
+  // which means no list.
   const list = clients === undefined ? {} : { oauth_client_allow_list: emptyToNull(clients) };
   const changedOrg = await db.transaction(async (tx) => {
     const changedFields = Object.entries({ ...plain, ...list }).filter(
@@ -32,7 +33,7 @@ export async function changeOrg(
     await appendEvent(tx, createChangeEvent('org.changed', { caller, context }, orgChange));
     return presentOrg(await getOrgProfile(tx, { orgId }));
   });
-  // The time without use after which a session ends may have changed.
+  // The idle time after which a session ends may have changed.
   credentials.drop();
   return changedOrg;
 }

@@ -89,7 +89,7 @@ export async function getOrgProfile(sql: Sql, { orgId }: { orgId: string }): Pro
   };
 }
 
-/** Sets the given columns and leaves the others unchanged. */
+/** Sets the given columns. The other columns stay unchanged. */
 export async function updateOrgSettings(
   sql: Sql,
   { orgId, changes }: { orgId: string; changes: Readonly<Record<string, unknown>> },
@@ -102,7 +102,8 @@ export async function updateOrgSettings(
 }
 
 /**
- * Finds an org by name. Without a name it finds the only org, and nothing when there are several.
+ * Finds an org by name. Without a name, finds the only org; finds nothing when there are several
+ * orgs.
  */
 export async function findOrgToSignIn(
   sql: Sql,

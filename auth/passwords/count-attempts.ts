@@ -13,21 +13,21 @@ import { takeAttempt } from './sign-in-attempts.sql.ts';
 import type { AttemptCounter } from './sign-in-attempts.sql.ts';
 
 interface SignInAttempt {
-  /** The user's id; the typed e-mail address if no user has this address. */
+  /** The user's id. If no user has the typed e-mail address, the address itself. */
   readonly account: string;
   readonly ip: string | null;
   /**
-   * SHA-256 of the cookie of a browser in which this user signed in before; null for any other
+   * SHA-256 of the cookie of a browser in which this user has signed in before. Null for any other
    * browser.
    */
   readonly device: Buffer | null;
 }
 
 /**
- * Returns the counters of an attempt to sign in. Each counts one account from one network: with a
- * counter for the whole account, a stranger could lock its user out. A browser in which the user
- * signed in before has its own counter, so that a stranger in the user's network cannot lock the
- * user out either.
+ * Returns the counters of a sign-in attempt. Each counter is for one account and one network: with
+ * one counter for the whole account, a stranger could lock its user out. A browser in which the
+ * user signed in before has a separate counter, so that a stranger in the user's network cannot
+ * lock the user out either.
  */
 export function signInCountersOf({ account, ip, device }: SignInAttempt): AttemptCounter[] {
   if (device !== null) return [createCounter(['device', account, device.toString('hex')], 5)];
@@ -39,8 +39,8 @@ export function signInCountersOf({ account, ip, device }: SignInAttempt): Attemp
 }
 
 /**
- * Names, for the queue of the password hasher, who attempts to sign in: a remembered browser, or
- * else a network.
+ * Names who attempts to sign in, for the queue of the password hasher: a remembered browser or, for
+ * other browsers, a network.
  */
 export function signInRequesterOf({ ip, device }: Omit<SignInAttempt, 'account'>): HashRequester {
   if (device !== null) return { owner: device.toString('hex'), isKnown: true };
@@ -48,14 +48,14 @@ export function signInRequesterOf({ ip, device }: Omit<SignInAttempt, 'account'>
 }
 
 /**
- * Returns the /24 network of an IPv4 address, or the /48 network of an IPv6 address. One customer
- * of an IPv6 provider often has a whole /48, which is 65,536 networks of /64.
+ * Returns the /24 network of an IPv4 address, or the /48 network of an IPv6 address. A single
+ * customer of an IPv6 provider often has a whole /48, which contains 65,536 networks of size /64.
  */
 function networkOf(address: string): string {
   return addressBlock(address, { ipv4Bits: 24, ipv6Bits: 48 });
 }
 
-/** The counters of a signed-in user who enters the current password in order to change it. */
+/** The counters for a signed-in user who enters the current password to change it. */
 export function passwordChangeCountersOf(identityId: string): AttemptCounter[] {
   return [createCounter(['change', identityId], 5)];
 }

@@ -6,13 +6,14 @@ import type { HashRequester } from './password-hasher.ts';
 const requesterOf = (owner: string, isKnown = false): HashRequester => ({ owner, isKnown });
 
 /**
- * Starts a password check for each requester, in this order. Returns the order in which the checks
- * ended, and the refused ones.
+ * Starts one password check for each requester, in this order. Returns the requesters in the order
+ * in which their checks ended, and the requesters that were refused.
  */
 async function endOrderOf(
   requesters: readonly HashRequester[],
 ): Promise<{ order: string[]; refused: string[] }> {
-  // With one hash at a time, checks end in the order in which they start, even on a busy machine.
+  // With only one hash at a time, checks end in the order in which they start, even on a busy
+  // machine.
   const passwords = createPasswordHasher({ atOnceMax: 1, waitingMax: 40, waitingMaxPerOwner: 8 });
   const order: string[] = [];
   const refusedTurns: string[] = [];

@@ -15,14 +15,11 @@ import type { PasswordHash } from './domain/password.ts';
 
 /** The user, browser or network for which a password is hashed. */
 export interface HashRequester {
-  /**
-   * The id of a user or browser, or the network of a stranger. The hasher serves the owners in
-   * turn.
-   */
+  /** The id of a user or browser, or the network of a stranger. The owners take turns. */
   readonly owner: string;
   /**
-   * True for a signed-in user and for a remembered browser: these have a queue of their own, which
-   * is served first.
+   * True for a signed-in user and for a remembered browser. They have a separate queue, which is
+   * served first.
    */
   readonly isKnown: boolean;
 }
@@ -31,7 +28,7 @@ export interface PasswordHasher {
   /** Hashes a password to a PHC string. */
   hash(password: string, requester: HashRequester): Promise<string>;
   /**
-   * Checks a password. Null matches no password and takes as long to check, so the time does not
+   * Checks a password. Null matches no password but takes as long to check, so the time does not
    * reveal whether an account exists.
    */
   verify(password: string, stored: string | null, requester: HashRequester): Promise<boolean>;
@@ -42,8 +39,8 @@ const defaultLimits = {
   /** Each hash takes 19 MiB and a thread of Node's pool. */
   atOnceMax: 2,
   /**
-   * These limits apply to each of the two queues. A whole office may sign in from one network in
-   * the morning.
+   * These limits apply to each of the two queues. They are large enough for a whole office that
+   * signs in from one network in the morning.
    */
   waitingMax: 512,
   waitingMaxPerOwner: 32,
@@ -55,8 +52,8 @@ interface Turn {
 }
 
 /**
- * Hashes only two passwords at a time, so that many parallel sign-ins exhaust neither memory nor
- * threads.
+ * Creates a hasher that hashes only two passwords at a time, so that many parallel sign-ins exhaust
+ * neither memory nor threads.
  */
 export function createPasswordHasher({ atOnceMax, ...queue } = defaultLimits): PasswordHasher {
   const limitsOfQueue = { runningMaxPerOwner: atOnceMax, ...queue };

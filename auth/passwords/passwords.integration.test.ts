@@ -114,7 +114,7 @@ describe('a password', () => {
     ['short', 'CANARY-11ch'],
     ['long', `CANARY-${'x'.repeat(194)}`],
     ['simple', 'aaaaaaaaaaaaaaaa'],
-  ])('that is too %s is refused', async ([, typedPassword = '']) => {
+  ])('is refused when it is too %s', async ([, typedPassword = '']) => {
     const ann = await createInvitedUser();
     await expect(setPassword(ann.principal, { password: typedPassword })).rejects.toMatchObject({
       code: 'invalid_params',
@@ -123,7 +123,7 @@ describe('a password', () => {
     await setPassword(ann.principal);
   });
 
-  test('is refused in the same words if it is wrong, was never set, or is for an unknown account', async () => {
+  test('is refused with the same words if it is wrong, was never set, or is for an unknown account', async () => {
     const ann = await createInvitedUser();
     const bob = await createInvitedUser();
     await setPassword(ann.principal);
@@ -184,7 +184,7 @@ describe('a password', () => {
     expect(await outcomeCodeOf(signIn(ann.email, nextPassword))).toBe('done');
   });
 
-  test('is set at most once per one-time link, even by parallel requests, and only within an hour', async () => {
+  test('is set at most once per one-time link, even by parallel requests, and only within an hour after signing in', async () => {
     const ann = await createInvitedUser();
     const outcomes = await Promise.all(
       Array.from({ length: 20 }, (_, i) =>
@@ -192,7 +192,8 @@ describe('a password', () => {
       ),
     );
     expect(outcomes.filter((code) => code === 'done')).toHaveLength(1);
-    // One request used up the link. The others met a changed password, or lacked the current one.
+    // One request used the link. The other requests found a changed password, or lacked the current
+    // password.
     for (const code of outcomes)
       expect(['done', 'conflict', 'forbidden', 'rate_limited']).toContain(code);
 
@@ -233,7 +234,7 @@ describe('a password', () => {
 });
 
 describe('repeated sign-in attempts', () => {
-  test('on one account must wait, whether the account exists and whether the password is right or not', async () => {
+  test('must wait, whether or not the account exists and the password is right', async () => {
     await forgetAttempts();
     const ann = await createInvitedUser();
     await setPassword(ann.principal);
@@ -273,7 +274,7 @@ describe('repeated sign-in attempts', () => {
     expect(await outcomeCodeOf(signIn(ann.email, 'CANARY-wrong-password'))).toBe('unauthenticated');
   });
 
-  test('that name an org do not reveal whether the account exists in it', async () => {
+  test('do not reveal whether the account exists in an org that they name', async () => {
     await forgetAttempts();
     const ann = await createInvitedUser();
     await setPassword(ann.principal);
@@ -290,7 +291,7 @@ describe('repeated sign-in attempts', () => {
     expect(await codesOf(ann.email)).toEqual(await codesOf(`nobody-${randomUUID()}@example.com`));
   });
 
-  test('that two replicas receive in parallel are limited to five in total', async () => {
+  test('are limited to five in total when two replicas receive them in parallel', async () => {
     await world.startReplica();
     await forgetAttempts();
     const ann = await createInvitedUser();
@@ -302,7 +303,7 @@ describe('repeated sign-in attempts', () => {
     expect(codes.filter((code) => code === 'rate_limited')).toHaveLength(25);
   });
 
-  test('in parallel with the right password each open a session or must wait', async () => {
+  test('each open a session or must wait when they are parallel and have the right password', async () => {
     await forgetAttempts();
     const ann = await createInvitedUser();
     await setPassword(ann.principal);
@@ -318,7 +319,7 @@ describe("a stranger who guesses a user's password", () => {
   const guess = (email: string, options: Parameters<typeof signIn>[2]) =>
     outcomeCodeOf(signIn(email, 'CANARY-wrong-password', options));
 
-  test('from many addresses does not lock out the user, who signs in from another address', async () => {
+  test('does not lock out, by guessing from many addresses, the user at another address', async () => {
     await forgetAttempts();
     const ann = await createInvitedUser();
     await setPassword(ann.principal);
@@ -348,7 +349,7 @@ describe("a stranger who guesses a user's password", () => {
     expect(await outcomeCodeOf(signIn(ann.email, password, otherNetwork))).toBe('done');
   });
 
-  test("from the user's address does not lock out a browser in which the user signed in before", async () => {
+  test("does not lock out, by guessing from the user's own address, a browser in which the user signed in before", async () => {
     await forgetAttempts();
     const ann = await createInvitedUser();
     const bob = await createInvitedUser();
@@ -359,7 +360,7 @@ describe("a stranger who guesses a user's password", () => {
     for (let n = 0; n < 6; n += 1) await guess(ann.email, {});
     expect(await outcomeCodeOf(signIn(ann.email, password))).toBe('rate_limited');
 
-    // The cookie of another user's browser, and a forged cookie, count like no cookie.
+    // The cookie of another user's browser and a forged cookie are treated like no cookie.
     for (const deviceToken of [other.device.token, 'A'.repeat(43), 'x', '']) {
       expect(await outcomeCodeOf(signIn(ann.email, password, { deviceToken }))).toBe(
         'rate_limited',
@@ -371,7 +372,7 @@ describe("a stranger who guesses a user's password", () => {
     expect(Math.round(days)).toBe(90);
   });
 
-  test('with a stolen browser cookie is limited separately from other strangers until the password changes', async () => {
+  test('is limited separately from other strangers with a stolen browser cookie, until the password changes', async () => {
     await forgetAttempts();
     const ann = await createInvitedUser();
     await setPassword(ann.principal);
@@ -391,8 +392,8 @@ describe("a stranger who guesses a user's password", () => {
   });
 });
 
-describe('an e-mail address', () => {
-  test('that users of two orgs have signs in only together with the name of the org', async () => {
+describe('an e-mail address that users of two orgs have', () => {
+  test('requires the name of the org to sign in', async () => {
     await forgetAttempts();
     const other = await world.user({ name: 'root2', role: 'admin' });
     const email = `both-${randomUUID()}@example.com`;
@@ -423,7 +424,7 @@ describe('an e-mail address', () => {
   });
 });
 
-describe('a start of auth', () => {
+describe('starting auth', () => {
   test('prints a sign-in link until an admin has a password, and later only if SIGN_IN_LINK is always', async () => {
     await using ownWorld = await createAuthWorld();
     const { sessionToken } = await ownWorld.client.signIn(
@@ -454,12 +455,12 @@ describe('a start of auth', () => {
   });
 });
 
-describe('a user who may not sign in any more', () => {
+describe('a user who may no longer sign in', () => {
   test.for([
     ['archived', 'identity_archived'],
     ['revoked', 'forbidden'],
   ])(
-    'learns that the account is %s, but only by entering the right password',
+    'is told that the account is %s, but only after entering the right password',
     async ([status = '', code = '']) => {
       await forgetAttempts();
       const ann = await createInvitedUser();

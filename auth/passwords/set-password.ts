@@ -26,8 +26,8 @@ interface SetPasswordFields {
 
 /**
  * Sets the caller's password. The caller must give the current password, or must have signed in
- * with a one-time link within the last hour; a link allows this once. Every other session and every
- * unused link of the user ends.
+ * with a one-time link within the last hour; each link allows this once. Every other session and
+ * every unused link of the user ends.
  */
 export async function setPassword(
   deps: Deps,

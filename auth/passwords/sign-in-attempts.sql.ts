@@ -2,7 +2,7 @@ import type { Sql } from '#database';
 
 /** A counter of sign-in attempts. */
 export interface AttemptCounter {
-  /** SHA-256 of the account and the network or browser whose attempts are counted. */
+  /** SHA-256 of the account together with the network or browser for which attempts are counted. */
   readonly hash: Buffer;
   /** The number of attempts without a wait. */
   readonly freeAttempts: number;
@@ -10,9 +10,9 @@ export interface AttemptCounter {
 
 /**
  * Counts an attempt. This happens before the password is checked, so that parallel attempts cannot
- * pass together. The first `freeAttempts` need no wait, the next one waits five seconds, and each
- * further one twice as long, up to a minute. After an hour without attempts the counter restarts.
- * Null when the attempt is allowed, else the seconds to wait.
+ * all pass. The first `freeAttempts` need no wait. The next attempt must wait five seconds, and
+ * each further attempt twice as long, up to a minute. After an hour without attempts, the counter
+ * restarts. Returns null when the attempt is allowed, otherwise the seconds to wait.
  */
 export async function takeAttempt(
   sql: Sql,

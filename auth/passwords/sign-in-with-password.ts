@@ -58,8 +58,8 @@ export async function signInWithPassword(
     requester,
   );
   if (account === undefined || !isPasswordRight) {
-    // The answer does not wait for the record: a slower answer would reveal that the account
-    // exists.
+    // The response does not wait for the record, because a slower response would reveal that the
+    // account exists.
     if (account !== undefined) void recordFailedSignIn(deps, account, context);
     throw wrongPasswordError();
   }

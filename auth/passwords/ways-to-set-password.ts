@@ -5,8 +5,8 @@ import type { LocalAccount } from '../users/local-accounts.sql.ts';
 import { wasJustOpenedByLink } from '../sessions/own-sessions.sql.ts';
 
 /**
- * How the caller may set a password: by giving the current one, or because a one-time link opened
- * the caller's session.
+ * How the caller may set a password: by giving the current password, or because the caller's
+ * session was opened by a one-time link.
  */
 export interface WaysToSetPassword {
   readonly caller: Principal;

@@ -17,7 +17,7 @@ const changeUser = ({ principal }: Person, id: string, body: object) =>
   world.client.changeUser({ principal, id, body, context }, testDeadline());
 
 describe('the profile', () => {
-  test('shows a person the own account', async () => {
+  test('shows people their own account', async () => {
     const ann = await world.user({ name: 'ann', role: 'member' });
 
     expect(await profileOf(ann)).toEqual({
@@ -32,7 +32,7 @@ describe('the profile', () => {
     });
   });
 
-  test('is refused to agents, and to clients that act as the person', async () => {
+  test('is refused to agents, and to clients that act as a person', async () => {
     const ann = await world.user({ name: 'ann', role: 'member' });
     const bot = await world.agent(ann, 'bot');
     const forbidden = { code: 'forbidden' };
@@ -42,7 +42,7 @@ describe('the profile', () => {
     await expect(change(bot, { display_name: 'Ann' })).rejects.toMatchObject(forbidden);
   });
 
-  test('keeps whether the checklist was dismissed', async () => {
+  test('keeps whether the person has dismissed the checklist', async () => {
     const ann = await world.user({ name: 'ann', role: 'auditor' });
     const set = (checklist: 'open' | 'dismissed') =>
       world.client.changeProfile(
@@ -56,14 +56,14 @@ describe('the profile', () => {
   });
 });
 
-describe('a visit', () => {
+describe('a visit to the dashboard', () => {
   const ageLastSign = (person: Person, minutes: number) => world.db`
     update auth.visitor
        set last_sign_at = now() - make_interval(mins => ${minutes})
      where identity_id = ${person.id}
   `;
 
-  test('begins with a sign more than 30 minutes after the last one, which ended the previous visit', async () => {
+  test('begins with a request more than 30 minutes after the last one, which ended the previous visit', async () => {
     const ann = await world.user({ name: 'ann', role: 'member' });
 
     expect(await visit(ann)).toMatchObject({ previous_visit_at: null });
@@ -79,7 +79,7 @@ describe('a visit', () => {
     expect(await profileOf(ann)).toMatchObject({ previous_visit_at: previous });
   });
 
-  test('begins once, however many tabs open at a time', async () => {
+  test('begins only once, however many tabs open at a time', async () => {
     const ann = await world.user({ name: 'ann', role: 'member' });
     await visit(ann);
     await ageLastSign(ann, 60);
@@ -93,7 +93,7 @@ describe('a visit', () => {
 });
 
 describe('a display name', () => {
-  test('is set by the person or an admin, shown beside the handle, and recorded', async () => {
+  test('is set by the person or an admin, shown next to the handle, and recorded in the audit log', async () => {
     const admin = await world.user({ name: 'root', role: 'admin' });
     const ann = await world.user({ name: 'ann', role: 'auditor', orgId: admin.orgId });
 
@@ -123,7 +123,7 @@ describe('a display name', () => {
     ]);
   });
 
-  test('can be removed, and is kept in its composed form', async () => {
+  test('can be removed, and is stored in composed Unicode', async () => {
     const ann = await world.user({ name: 'ann', role: 'member' });
 
     expect(await change(ann, { display_name: 'Rene\u0301' })).toMatchObject({
@@ -132,7 +132,7 @@ describe('a display name', () => {
     expect(await change(ann, { display_name: null })).toMatchObject({ display_name: null });
   });
 
-  test('may be one that another person has, since answers also show the handle', async () => {
+  test('may be the same for two persons, because answers also show the handle', async () => {
     const ann = await world.user({ name: 'ann', role: 'member' });
     const mallory = await world.user({ name: 'mallory', role: 'member', orgId: ann.orgId });
     await change(ann, { display_name: 'Ann Berg' });
@@ -142,7 +142,7 @@ describe('a display name', () => {
     });
   });
 
-  test('of another user is changed by admins of the org only', async () => {
+  test('can be changed for another user only by admins of the org', async () => {
     const admin = await world.user({ name: 'root', role: 'admin' });
     const [ann, bob, eve] = await Promise.all(
       (['member', 'member', 'auditor'] as const).map((role, index) =>
@@ -165,7 +165,7 @@ describe('a display name', () => {
     });
   });
 
-  test('is listed for the identities of the own org only', async () => {
+  test("is listed only for identities of the caller's own org", async () => {
     const ann = await world.user({ name: 'ann', role: 'member' });
     const bob = await world.user({ name: 'bob', role: 'member', orgId: ann.orgId });
     const stranger = await world.user({ name: 'eve', role: 'member' });

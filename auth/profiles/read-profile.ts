@@ -7,7 +7,7 @@ import { findIdentity } from '../identities/identities.sql.ts';
 import { findOrg } from '../orgs/orgs.sql.ts';
 import { findVisitor } from './visitors.sql.ts';
 
-/** Reads the caller of a request that only people may make, in a session of their own. */
+/** Reads the caller of a request that only a person may make, in the person's own session. */
 export function readPerson({ readPrincipal }: Pick<Deps, 'readPrincipal'>, signed: string) {
   const caller: Principal = readPrincipal(signed);
   if (caller.kind === 'user' && caller.credential.kind === 'session') return caller;
@@ -22,7 +22,8 @@ export async function readProfile(
   sql: Sql,
   { orgId, identityId }: Pick<Principal, 'orgId' | 'identityId'>,
 ): Promise<Profile> {
-  // One after the other, because the transaction of a change has one connection.
+  // The queries run one after the other, because the transaction of a change has only one
+  // connection.
   const user = await findIdentity(sql, { orgId, id: identityId });
   const org = await findOrg(sql, { orgId });
   if (user === undefined || user.role === null || org === undefined) {

@@ -3,7 +3,9 @@ import type { Deps } from '../deps.ts';
 import { readPerson, readProfile } from './read-profile.ts';
 import { noteSign } from './visitors.sql.ts';
 
-/** Notes that the person is here, which may begin a visit, and answers with the profile. */
+/**
+ * Records that the person is using the dashboard, which may begin a new visit. Returns the profile.
+ */
 export async function visitProfile(
   { db, readPrincipal }: Deps,
   { principal }: { principal: string },

@@ -10,7 +10,7 @@ export interface Visitor {
   readonly checklistDismissed: boolean;
 }
 
-/** After this time without a sign of the user, the next sign begins a visit. */
+/** If the user was last seen longer ago than this, the next request begins a new visit. */
 const visitGapMinutes = 30;
 
 export async function findVisitor(
@@ -28,9 +28,9 @@ export async function findVisitor(
 }
 
 /**
- * Notes a sign of the user. One that comes long after the last begins a visit, and the last sign is
- * then the end of the previous visit. Of parallel requests one begins the visit, because each
- * statement sees the row as the one before left it.
+ * Records that the user was seen now. If the user was last seen long ago, a new visit begins, and
+ * the previous visit ended when the user was last seen. Of several parallel requests, only one
+ * begins the visit, because each statement sees the row that the statement before it has written.
  */
 export async function noteSign(sql: Sql, { orgId, identityId }: UserKey): Promise<void> {
   await sql`

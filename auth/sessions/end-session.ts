@@ -6,7 +6,7 @@ import { callerNameOf } from '../callers/domain/audit-entry.ts';
 import { createChangeEvent } from '../callers/domain/change-event.ts';
 import { endOwnSession } from './own-sessions.sql.ts';
 
-/** Ends one of the caller's own sessions. Sessions of other users count as not found. */
+/** Ends one of the caller's own sessions. Sessions of other users are reported as not found. */
 export async function endSession(
   { db, readPrincipal, credentials }: Deps,
   { principal, id, context }: { principal: string; id: string; context: CallContext },

@@ -60,7 +60,7 @@ export async function openSession(
   return { sessionToken, expiresAt: expiresAt.toISOString(), device };
 }
 
-/** Refuses users who are archived, revoked or expired, with a sentence for them. */
+/** Refuses users who are archived, revoked or expired. The error explains this to the user. */
 export function assertMaySignIn(user: Identity): void {
   if (user.status === 'archived') {
     throw new AppError(

@@ -2,7 +2,7 @@ import type { Sql } from '#database';
 import { openSessionCondition, sessionLifetime } from './session-limits.sql.ts';
 import type { OpenedBy } from './sessions.sql.ts';
 
-/** A session as its own user sees it. */
+/** A session as its user sees it. */
 export interface OwnSession {
   readonly id: string;
   readonly openedBy: OpenedBy;
@@ -56,7 +56,7 @@ export async function endOwnSession(
   return rows.length === 1;
 }
 
-/** Ends all sessions of the user except `keepId`, and returns the ids of those that it ended. */
+/** Ends all sessions of the user except `keepId`. Returns the ids of the ended sessions. */
 export async function endSessionsExcept(
   sql: Sql,
   { orgId, identityId, keepId }: UserKey & { keepId: string },
@@ -93,9 +93,9 @@ export async function wasJustOpenedByLink(
 }
 
 /**
- * Marks that a password was set in this session. A session that a one-time link opened may set one
- * password, so this returns false for a second attempt, and for sessions that were opened in
- * another way.
+ * Marks that a password was set in this session. A session that was opened by a one-time link may
+ * set one password. So this returns false for a second attempt, and for sessions that were opened
+ * in another way.
  */
 export async function consumeLinkSession(
   sql: Sql,

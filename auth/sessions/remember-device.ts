@@ -9,7 +9,10 @@ interface UserKey {
 
 const deviceTokenPattern = /^[A-Za-z0-9_-]{43}$/;
 
-/** The hash of the browser's cookie if this user signed in with that browser before; else null. */
+/**
+ * The hash of the browser's cookie if this user has signed in with that browser before; otherwise
+ * null.
+ */
 export async function findDeviceHash(
   sql: Sql,
   deviceToken: string | null,
@@ -22,7 +25,8 @@ export async function findDeviceHash(
 
 /**
  * Remembers the browser in which a user has just signed in, and returns its cookie. Several users
- * of one browser share the cookie. A cookie that the gateway did not set is replaced by a new one.
+ * of one browser share the cookie. A cookie that the gateway did not set is replaced by a new
+ * cookie.
  */
 export async function rememberBrowser(
   tx: Transaction,

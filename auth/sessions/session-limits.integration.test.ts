@@ -22,7 +22,7 @@ const setIdleSeconds = async (admin: Person, seconds: number) => {
 const authenticate = ({ token }: Person) =>
   world.client.authenticate({ kind: 'session', token }, testDeadline());
 
-/** Sets when the session of a person was opened and last used, as seconds before now. */
+/** Sets when a person's session was opened and last used, in seconds before now. */
 const age = ({ id }: Person, { opened = 0, used }: { opened?: number; used: number }) => world.db`
   update auth.session
      set created_at = now() - make_interval(secs => ${opened}),
@@ -37,8 +37,8 @@ async function createOrg() {
   return { admin, ann: await world.user({ name: 'ann', role: 'member', orgId: admin.orgId }) };
 }
 
-describe('the time without use after which a session ends', () => {
-  test('is twelve hours, and from five minutes to thirty days for an org that sets it', async () => {
+describe('the idle time after which a session ends', () => {
+  test('is twelve hours by default, and an org may set it from five minutes to thirty days', async () => {
     const { admin } = await createOrg();
     const { principal } = admin;
 
@@ -54,7 +54,7 @@ describe('the time without use after which a session ends', () => {
     }
   });
 
-  test('holds for sessions that are open already', async () => {
+  test('also applies to sessions that are already open', async () => {
     const { admin, ann } = await createOrg();
 
     await age(ann, { used: 10 * minute });
@@ -68,7 +68,7 @@ describe('the time without use after which a session ends', () => {
     await authenticate(ann);
   });
 
-  test('of one org leaves the sessions of others alone', async () => {
+  test('does not affect the sessions of other orgs', async () => {
     const [first, second] = [await createOrg(), await createOrg()];
     await setIdleSeconds(first.admin, 5 * minute);
     await Promise.all([first, second].map(({ ann }) => age(ann, { used: 6 * minute })));
@@ -77,7 +77,7 @@ describe('the time without use after which a session ends', () => {
     await authenticate(second.ann);
   });
 
-  test('is what the list of sessions shows', async () => {
+  test('is shown in the list of sessions', async () => {
     const { admin } = await createOrg();
     await setIdleSeconds(admin, 5 * minute);
     const { principal } = await world.renew(admin);
@@ -95,7 +95,7 @@ describe('the time without use after which a session ends', () => {
 });
 
 describe('a session in use', () => {
-  test('ends after seven days, or three times the time without use', async () => {
+  test('ends after seven days, or after three times the idle time if that is longer', async () => {
     const { admin, ann } = await createOrg();
 
     await age(ann, { opened: 7 * day + 1, used: 1 });
@@ -113,7 +113,7 @@ describe('a session in use', () => {
     await expect(authenticate(ann)).rejects.toMatchObject({ code: 'unauthenticated' });
   });
 
-  test('lives no longer than it was opened for, though the org allows more now', async () => {
+  test('ends at the time that was set when it was opened, even if the org allows more now', async () => {
     const { admin, ann } = await createOrg();
     const [before] = await world.db<{ days: number }[]>`
       select extract(epoch from expires_at - created_at)::float8 / 86400 as days

@@ -15,7 +15,7 @@ interface NewSession {
 export type OpenedBy = 'link' | 'password' | 'provider';
 
 /**
- * Inserts a session. It ends after the time that the org allows now, even when it is in use
+ * Inserts a session. Even if it is in use, it ends after the time that the org allows at present
  * (docs/reference/identities.md#lifetimes).
  */
 export async function insertSession(sql: Sql, session: NewSession): Promise<{ expiresAt: Date }> {
@@ -32,7 +32,7 @@ export async function insertSession(sql: Sql, session: NewSession): Promise<{ ex
   return { expiresAt: row.expires_at };
 }
 
-/** Ends a session; false when it had ended before. */
+/** Ends a session; false when the session had already ended. */
 export async function endSession(
   sql: Sql,
   { orgId, id }: { orgId: string; id: string },

@@ -8,8 +8,8 @@ interface SignInDevice {
 }
 
 /**
- * The maximum number of remembered browsers per user. Beyond it, those unused for longest are
- * forgotten.
+ * The most remembered browsers per user. If there are more, those that were not used for longest
+ * are forgotten.
  */
 const devicesMax = 50;
 

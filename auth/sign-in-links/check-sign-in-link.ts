@@ -4,8 +4,8 @@ import { isSignInToken } from '../credentials/domain/session-token.ts';
 import { isSignInLinkOpen } from './sign-in-links.sql.ts';
 
 /**
- * Whether a one-time link would still open a session. The answer is the same for a used link and
- * for one that never existed, so a guess reveals nothing.
+ * Whether a one-time link could still open a session. The response is the same for a used link and
+ * for a link that never existed, so a guess reveals nothing.
  */
 export async function checkSignInLink(
   { db }: Deps,

@@ -1,12 +1,12 @@
 import type { Sql } from '#database';
 
 /**
- * The statements of this file serve the first start. They name no org, because there may be none
+ * The statements in this file are for the first start. They name no org, because there may be none
  * yet.
  */
 
 /**
- * Locks until the transaction ends, so that of several starting replicas only one creates the
+ * Locks until the transaction ends, so that only one of several starting replicas creates the
  * admin.
  */
 export async function lockBootstrap(sql: Sql): Promise<void> {

@@ -13,9 +13,9 @@ import { insertSignInLink, invalidateSignInLinks } from './sign-in-links.sql.ts'
 
 /**
  * Makes a new deployment usable. A start without any user creates the org and its admin. Every
- * start then creates a one-time link for that admin and ends the older ones, until an admin can
- * sign in in another way; with `always`, every start creates a link even then. Returns null when it
- * created no link.
+ * start then creates a one-time link for that admin and ends the older links, until an admin can
+ * sign in in another way. With `always`, every start creates a link even then. Returns null when no
+ * link was created.
  */
 export async function issueFirstSignInLink(
   { db, randomBytes, baseUrl }: Pick<Deps, 'db' | 'randomBytes' | 'baseUrl'>,

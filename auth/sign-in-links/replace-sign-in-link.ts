@@ -8,7 +8,7 @@ import { formatSignInToken } from '../credentials/domain/session-token.ts';
 import type { Identity } from '../identities/domain/identity.ts';
 import { insertSignInLink, invalidateSignInLinks } from './sign-in-links.sql.ts';
 
-/** Creates a one-time link for a user and ends the older ones. */
+/** Creates a one-time link for a user. The user's older links end. */
 export async function replaceSignInLink(
   tx: Transaction,
   { randomBytes, baseUrl }: Pick<Deps, 'randomBytes' | 'baseUrl'>,

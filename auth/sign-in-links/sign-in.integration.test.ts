@@ -39,7 +39,7 @@ describe('the first start of auth', () => {
     expect(me).toMatchObject({ name: 'admin', org: { name: 'default' }, path: ['admin'] });
   });
 
-  test('is followed by starts that each print a new sign-in link and end the older link', async () => {
+  test('is followed by starts that each print a new sign-in link and end the older one', async () => {
     await using world = await createAuthWorld();
     const { client, runningAuth: running, db } = world;
     const replica = await world.startReplica();
@@ -57,7 +57,7 @@ describe('the first start of auth', () => {
     expect(users).toEqual({ n: 1 });
   });
 
-  test('when five replicas start at once creates one admin and leaves one valid sign-in link', async () => {
+  test('creates only one admin and one valid sign-in link when five replicas start at once', async () => {
     await using environment = await createTestEnvironment();
     const config = loadConfig(authConfig, environment.variables);
     const client = createClient(await environment.connect('gateway'), auth);
@@ -85,7 +85,7 @@ describe('the first start of auth', () => {
 });
 
 describe('a sign-in link', () => {
-  test('is not used up by a check, which reports when the link no longer works', async () => {
+  test('is not used up by checking whether it still works', async () => {
     await using world = await createAuthWorld();
     const { client, runningAuth, db } = world;
     const token = tokenIn(runningAuth.firstSignInUrl);
@@ -105,7 +105,7 @@ describe('a sign-in link', () => {
     expect(await works(token)).toBe(false);
   });
 
-  test('that twenty requests use at once opens one session', async () => {
+  test('opens only one session when twenty requests use it at once', async () => {
     await using world = await createAuthWorld();
     const { client, runningAuth: running, db } = world;
     const token = tokenIn(running.firstSignInUrl);
@@ -123,7 +123,7 @@ describe('a sign-in link', () => {
     expect(sessions).toEqual({ n: 1 });
   });
 
-  test('that is mistyped, expired or unknown is refused', async () => {
+  test('is refused when it is mistyped, expired or unknown', async () => {
     await using world = await createAuthWorld();
     const { client, runningAuth: running, db } = world;
     const token = tokenIn(running.firstSignInUrl);
@@ -160,7 +160,7 @@ describe('a session', () => {
     ['unused for twelve hours', { last_used_at: new Date(Date.now() - 43_201_000) }],
     ['seven days old', { expires_at: new Date(Date.now() - 1_000) }],
     ['over because the user signed out', { ended_at: new Date() }],
-  ] as const)('that is %s is refused', async ([, change]) => {
+  ] as const)('is refused when it is %s', async ([, change]) => {
     const { client, db } = world;
     const ann = await world.user({ name: `ann-${uuidv7()}`, role: 'member' });
     const token = formatSessionToken(randomBytes(32));

@@ -30,8 +30,8 @@ interface FinishSignInFields {
 }
 
 /**
- * Accepts the provider's answer once, in the browser that started the sign-in, and opens a session
- * for the user whom the answer names.
+ * Accepts the provider's response once, in the browser that started the sign-in. Opens a session
+ * for the user whom the response names.
  */
 export async function finishProviderSignIn(
   deps: Deps,
@@ -74,7 +74,7 @@ interface ProviderAnswer {
 }
 
 /**
- * Exchanges the code for tokens and reads the claims. The userinfo endpoint adds only claims that
+ * Exchanges the code for tokens and reads the claims. The userinfo endpoint only adds claims that
  * the ID token lacks.
  */
 async function readAnswer(
@@ -102,8 +102,8 @@ async function readAnswer(
 }
 
 /**
- * Finds the user of this subject. A person with a new subject becomes a member if the rules of the
- * provider allow it.
+ * Finds the user with this subject. A person with a new subject becomes a member if the rules of
+ * the provider allow it.
  */
 async function admitUser(
   tx: Transaction,
@@ -142,7 +142,10 @@ function notBegunHereError(): AppError {
   );
 }
 
-/** Explains a failure to the person. The details hold `return_to`, so that they can start again. */
+/**
+ * Explains a failure to the person. The details contain `return_to`, so that the person can start
+ * again.
+ */
 function explainFailure(error: unknown, returnTo: string | null): AppError {
   const details = { return_to: returnTo };
   const reason = findAppErrorIn(error);

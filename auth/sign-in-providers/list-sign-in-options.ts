@@ -2,7 +2,8 @@ import type { Deps } from '../deps.ts';
 import { findOrgToSignIn } from '../orgs/orgs.sql.ts';
 
 /**
- * Lists what the sign-in page offers for an org. An unknown org looks like one without providers.
+ * Lists what the sign-in page offers for an org. An unknown org looks like an org without
+ * providers.
  */
 export async function listSignInOptions(
   { db, providers }: Deps,

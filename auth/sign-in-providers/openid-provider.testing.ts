@@ -18,7 +18,10 @@ export interface OpenidProvider extends AsyncDisposable {
   readonly host: string;
   readonly clientId: string;
   readonly clientSecret: string;
-  /** The person who is signed in at the provider in every browser; null answers `access_denied`. */
+  /**
+   * The person who is signed in at the provider, in every browser. With null, the provider responds
+   * with `access_denied`.
+   */
   account: Account | null;
   /** The number of requests to the provider's token endpoint. */
   readonly tokenRequests: { count: number };

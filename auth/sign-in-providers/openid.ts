@@ -15,7 +15,7 @@ import type { Egress } from '#egress';
 import { AppError } from '#errors';
 import { createLookupCache } from '#cache';
 
-/** The data with which the gateway acts as a client of a provider. */
+/** The data that the gateway needs as a client of a provider. */
 export interface ProviderClient {
   readonly issuer: string;
   readonly clientId: string;
@@ -25,7 +25,8 @@ export interface ProviderClient {
 
 export interface OpenidProviders {
   /**
-   * The provider's metadata, at most ten minutes old. Throws an `AppError` when it cannot be read.
+   * The provider's metadata, at most ten minutes old. Throws an `AppError` when the metadata cannot
+   * be read.
    */
   discover(client: ProviderClient): Promise<Configuration>;
 }
@@ -48,8 +49,8 @@ export function createOpenidProviders(egress: Egress): OpenidProviders {
       {
         [customFetch]: fetchFromProvider,
         timeout: requestTimeoutSeconds,
-        // The egress guard decides whether plain http may be reached. Signatures of ID tokens are
-        // checked although the provider sends them itself, because a proxy may terminate TLS.
+        // The egress guard decides whether plain http is allowed. The signatures of ID tokens are
+        // checked although they come directly from the provider, because a proxy may terminate TLS.
         execute: [enableNonRepudiationChecks, ...(isPlain ? [allowInsecureRequests] : [])],
       },
     );
@@ -97,8 +98,8 @@ function clientAuthenticationOf({ clientSecret }: ProviderClient): ClientAuth {
 }
 
 /**
- * Accepts only https endpoints: the browser is redirected there, so `javascript:` must be
- * impossible.
+ * Accepts only https endpoints. The browser is redirected to them, so URLs such as `javascript:`
+ * must be impossible.
  */
 function checkEndpoints(configuration: Configuration, { isPlain }: { isPlain: boolean }): void {
   const metadata = configuration.serverMetadata();
@@ -143,7 +144,10 @@ export function findAppErrorIn(error: unknown): AppError | undefined {
   return undefined;
 }
 
-/** The error when the metadata names an issuer that differs from the wanted one in its path alone. */
+/**
+ * The error when the metadata names an issuer that differs from the configured issuer only in its
+ * path.
+ */
 function otherIssuerError(
   thrown: unknown,
   { issuer: wanted }: ProviderClient,

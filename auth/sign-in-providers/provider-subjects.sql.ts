@@ -1,6 +1,6 @@
 import type { Sql } from '#database';
 
-/** Identifies a person at a provider by issuer and subject alone. */
+/** The identity of a person at a provider, which consists of issuer and subject only. */
 export interface ProviderSubject {
   readonly orgId: string;
   readonly issuer: string;

@@ -47,7 +47,10 @@ export async function putSignInProvider(
   return presentProvider(deps, await getProvider(deps, { orgId, key }));
 }
 
-/** Reports an issuer that does not answer as a wrong parameter: the admin can correct it. */
+/**
+ * Reports an issuer that does not respond as a wrong parameter, because the admin can correct the
+ * parameter.
+ */
 function toIssuerError(error: unknown): unknown {
   const reason = findAppErrorIn(error);
   if (reason === undefined || !reason.code.startsWith('upstream_')) return error;

@@ -22,9 +22,9 @@ export async function insertSignInFlow(sql: Sql, flow: NewSignInFlow): Promise<v
 }
 
 /**
- * Consumes a sign-in flow. Only the browser that started it may do so, at the callback of the
- * provider that it was started with; any other attempt leaves the flow unchanged. The statement
- * needs no org id, because the hash belongs to exactly one flow.
+ * Consumes a sign-in flow. Only the browser that started the flow can do so, and only at the
+ * callback of the provider for which it was started. Any other attempt leaves the flow unchanged.
+ * The statement needs no org id, because the hash belongs to exactly one flow.
  */
 export async function consumeSignInFlow(
   sql: Sql,

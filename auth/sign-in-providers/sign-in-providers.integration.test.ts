@@ -162,7 +162,7 @@ describe('signing in at a sign-in provider', () => {
     }
   });
 
-  test('with a new subject twenty times at once creates one user', async () => {
+  test('creates only one user when twenty sign-ins with the same new subject run at once', async () => {
     const account = createAnnsAccount();
     work.account = account;
     const flows = await Promise.all(
@@ -202,7 +202,7 @@ describe('signing in at a sign-in provider', () => {
   });
 });
 
-describe('the answer of a sign-in provider', () => {
+describe('the response of a sign-in provider', () => {
   test.for<[what: string, change: (callback: URL) => void, code: string]>([
     ['a changed state', ({ searchParams }) => searchParams.set('state', 'x'.repeat(43)), 'expired'],
     ['no state', ({ searchParams }) => searchParams.delete('state'), 'expired'],
@@ -219,7 +219,7 @@ describe('the answer of a sign-in provider', () => {
       'unauthenticated',
     ],
     ['no code', ({ searchParams }) => searchParams.delete('code'), 'unauthenticated'],
-  ])('with %s is refused', async ([, change, code]) => {
+  ])('is refused with %s', async ([, change, code]) => {
     work.account = createAnnsAccount();
     const { url, browserToken } = await startSignIn();
     const callback = await followRedirects(url, callbackUrlOf('work'));
@@ -231,7 +231,7 @@ describe('the answer of a sign-in provider', () => {
   test.for([
     ['nonce', 'x'.repeat(43)],
     ['code_challenge', 'x'.repeat(43)],
-  ])('to a sign-in with another %s is refused', async ([parameter = '', value = '']) => {
+  ])('is refused for a sign-in with another %s', async ([parameter = '', value = '']) => {
     work.account = createAnnsAccount();
     const { url, browserToken } = await startSignIn();
     const changed = new URL(url);
@@ -243,7 +243,7 @@ describe('the answer of a sign-in provider', () => {
     );
   });
 
-  test('is refused in a browser that did not start the sign-in, and is afterwards still accepted in the browser that started it', async () => {
+  test('is refused in a browser that did not start the sign-in, and is afterwards still accepted in the browser that did', async () => {
     work.account = createAnnsAccount();
     const { url, browserToken } = await startSignIn();
     const { browserToken: foreign } = await startSignIn();
@@ -290,7 +290,7 @@ describe('the answer of a sign-in provider', () => {
     expect(await outcomeCodeOf(finishSignIn('work', callback, browserToken))).toBe('expired');
   });
 
-  test('that says the person cancelled leads to an error with the page to return to', async () => {
+  test('leads to an error with the page to return to when the person has cancelled', async () => {
     work.account = null;
     const { url, browserToken } = await startSignIn('work', '/approvals');
     const callback = await followRedirects(url, callbackUrlOf('work'));
@@ -339,7 +339,7 @@ describe('admission through a sign-in provider', () => {
     expect([...(await users())]).toEqual(usersBefore);
   });
 
-  test('by group requires no e-mail address, and ends when the person leaves the group', async () => {
+  test('requires no e-mail address if it is by group, and ends when the person leaves the group', async () => {
     await putProvider('work', work, { allowed_email_domains: [], allowed_groups: ['staff'] });
     const account = { sub: randomUUID(), groups: ['guests', 'staff'] };
     const { claims } = await signIn(account);
@@ -388,7 +388,7 @@ describe('a sign-in provider', () => {
     for (const { secret } of rows) expect(secret.toString('latin1')).not.toContain('CANARY');
   });
 
-  test('does not receive its client secret after its issuer was manipulated in the database', async () => {
+  test('does not receive its client secret when its issuer was manipulated in the database', async () => {
     work.account = createAnnsAccount();
     const requestCount = other.tokenRequests.count;
     await world.db`update auth.sign_in_provider set issuer = ${other.issuer} where key = 'work'`;
@@ -425,7 +425,7 @@ describe('a sign-in provider', () => {
     expect(await outcomeCodeOf(startSignIn('work'))).toBe('done');
   });
 
-  test('that the environment sets works like other providers, but admins cannot change it', async () => {
+  test('works like other providers if the environment sets it, but admins cannot change it', async () => {
     expect(await getProvider(admin, 'fixed')).toMatchObject({ source: 'environment' });
     const { claims } = await signIn(createAnnsAccount({ groups: ['staff'] }), 'fixed', other);
     expect(claims.role).toBe('member');
@@ -467,7 +467,7 @@ describe('a sign-in provider', () => {
     ['is a metadata address of a cloud', { issuer: 'https://169.254.169.254' }],
     ['is a private address', { issuer: 'https://192.168.1.1' }],
     ['differs from its metadata', { issuer: 'placeholder' }],
-  ])('whose issuer %s is refused', async ([, fields]) => {
+  ])('is refused when its issuer %s', async ([, fields]) => {
     const issuer = fields.issuer === 'placeholder' ? `${work.issuer}/tenant` : fields.issuer;
     await expect(
       putProvider('new', work, { ...fields, ...(issuer ? { issuer } : {}) }),
@@ -475,7 +475,7 @@ describe('a sign-in provider', () => {
     expect(await outcomeCodeOf(getProvider(admin, 'new'))).toBe('not_found');
   });
 
-  test('whose issuer lacks the slash at its end is refused with the issuer as it calls itself', async () => {
+  test('is refused when its issuer lacks the final slash, and the error has the right issuer', async () => {
     const server = createServer((_request, reply) => {
       reply.setHeader('content-type', 'application/json');
       reply.end(JSON.stringify({ issuer: `${issuer}/` }));
@@ -491,7 +491,7 @@ describe('a sign-in provider', () => {
     server.close();
   });
 
-  test('can be changed only by admins, and read by auditors, of its own org', async () => {
+  test('can be changed only by admins, and read by auditors, of the same org', async () => {
     const { orgId } = admin;
     const member = await world.user({ name: `m-${randomUUID()}`, role: 'member', orgId });
     const auditor = await world.user({ name: `a-${randomUUID()}`, role: 'auditor', orgId });
@@ -506,7 +506,7 @@ describe('a sign-in provider', () => {
   });
 });
 
-describe('in a deployment of several orgs', () => {
+describe('with several orgs in one deployment,', () => {
   test('the sign-in page asks for the org, and does not reveal whether an org exists', async () => {
     await using severalOrgsWorld = await createAuthWorld({ BASE_URL: baseUrl });
     const eve = await severalOrgsWorld.user({ name: 'eve', role: 'admin' });

@@ -20,14 +20,14 @@ export interface SignInProvider extends Omit<StoredProvider, 'clientSecret'> {
 }
 
 /**
- * The OpenID Connect providers of an org: those in the environment, and those that its admins set
- * up.
+ * The OpenID Connect providers of an org: those from the environment, and those that its admins
+ * created.
  */
 export interface SignInProviders {
   list(orgId: string): Promise<SignInProvider[]>;
   find(at: { orgId: string; key: string }): Promise<SignInProvider | undefined>;
   /**
-   * Checks a new provider and returns the row to store; throws an `AppError` when its metadata
+   * Checks a new provider and returns the row to store. Throws an `AppError` when its metadata
    * cannot be read.
    */
   prepare(
@@ -97,7 +97,8 @@ export function createSignInProviders(options: SignInProvidersOptions): SignInPr
     async list(orgId) {
       const ownProviders = (await listProviders(db, { orgId })).map(toSignInProvider);
       const first = await listFromEnvironment(orgId);
-      // A provider from the environment overrides one that an admin set up with the same key.
+      // If both have the same key, a provider from the environment takes precedence over one from
+      // an admin.
       const keys = new Set(first.map(({ key }) => key));
       return [...first, ...ownProviders.filter(({ key }) => !keys.has(key))];
     },
@@ -128,7 +129,7 @@ function storedFieldsOf(providerKey: { orgId: string; key: string }, body: SignI
     name: body.name,
     issuer: body.issuer,
     clientId: body.client_id,
-    // Without `openid` a provider would answer without an ID token.
+    // Without the scope `openid`, a provider would respond without an ID token.
     scopes: [...new Set(['openid', ...body.scopes])],
     allowedEmailDomains: body.allowed_email_domains,
     allowedGroups: body.allowed_groups,

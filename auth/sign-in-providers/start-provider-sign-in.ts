@@ -27,7 +27,7 @@ export async function startProviderSignIn(
   if (provider === undefined) throw new AppError('not_found', 'There is no such way to sign in.');
   const configuration = await provider.connect();
 
-  // Several tabs of one browser share its token; each tab has its own state.
+  // All tabs of one browser share the browser's token. Each tab has a separate state.
   const browserToken =
     givenToken !== null && browserTokenPattern.test(givenToken)
       ? givenToken

@@ -13,7 +13,8 @@ export async function changeDisplayName(
   change: ChangeOrigin,
   { user: { orgId, id }, displayName }: { user: Identity; displayName: string | null },
 ): Promise<Identity> {
-  // With this lock, changes happen one after another, so that `before` is what this one replaces.
+  // This lock makes changes happen one after another, so that `before` is the name that this change
+  // replaces.
   await lockTree(tx, { orgId, ownerId: id });
   const before = await getIdentity(tx, { orgId, id });
   const normalizedName = displayName?.normalize('NFC') ?? null;

@@ -11,7 +11,10 @@ import { getUnrevokedUser } from './set-role.ts';
 
 const linkHours = 24;
 
-/** Creates a one-time link with which a user signs in and sets a new password. Older links end. */
+/**
+ * Creates a one-time link with which a user signs in and sets a new password. The user's older
+ * links end.
+ */
 export async function createSignInLink(
   deps: Deps,
   { principal, id, context }: { principal: string; id: string; context: CallContext },

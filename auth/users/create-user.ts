@@ -13,7 +13,7 @@ interface CreateUserFields {
   readonly context: CallContext;
 }
 
-/** Creates a user with an e-mail address. An admin creates a sign-in link for them later. */
+/** Creates a user with an e-mail address. An admin creates a sign-in link for the user later. */
 export async function createUser(
   { db, readPrincipal }: Deps,
   { principal, body, context }: CreateUserFields,

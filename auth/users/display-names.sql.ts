@@ -23,8 +23,8 @@ export async function setDisplayName(
 }
 
 /**
- * Lists the display names of the users to whom the given identities belong; identities of users
- * without one are left out.
+ * Lists the display names of the users to whom the given identities belong. Users without a display
+ * name are left out.
  */
 export async function listDisplayNames(
   sql: Sql,

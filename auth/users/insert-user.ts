@@ -27,7 +27,7 @@ interface NewUserFields {
 
 const nameAttemptsMax = 50;
 
-/** Inserts a user with an account that has no password yet. */
+/** Inserts a user with an account. The account has no password yet. */
 export async function insertUserWithAccount(
   tx: Transaction,
   change: ChangeOrigin,
@@ -49,7 +49,10 @@ export async function insertUserWithAccount(
   return user;
 }
 
-/** Inserts a user whose name derives from `source`, with a number when the name is taken. */
+/**
+ * Inserts a user with a name that is derived from `source`. If the name is taken, a number is
+ * appended.
+ */
 export async function insertUserNamedAfter(
   tx: Transaction,
   { source, ...fields }: NewUserFields & { readonly source: string },

@@ -1,7 +1,7 @@
 import type { Deps } from '../deps.ts';
 import { listDisplayNames as findDisplayNames } from './display-names.sql.ts';
 
-/** The display names of the people to whom identities of the caller's org belong. */
+/** The display names of the people who own identities of the caller's org. */
 export async function listDisplayNames(
   { db, readPrincipal }: Deps,
   { principal, ids }: { principal: string; ids: string[] },

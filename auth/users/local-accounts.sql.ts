@@ -12,16 +12,16 @@ export interface LocalAccount extends UserKey {
 }
 
 /**
- * The account and the counter of attempts that an e-mail address and an optional org name identify
- * at sign-in.
+ * What an e-mail address and an optional org name identify at sign-in: the account, and the counter
+ * of attempts.
  */
 export interface AccountAtSignIn {
   readonly account: LocalAccount | undefined;
   /**
-   * The id by which failed attempts are counted: that of the account, or else that of an account
-   * with this address in another org. An address therefore has one counter, so naming other orgs
-   * allows no further guesses and does not reveal which orgs know the address. Null when no account
-   * has the address.
+   * The id by which failed attempts are counted. It is the id of the account or, if there is none,
+   * the id of an account with this address in another org. So each address has one counter, naming
+   * other orgs allows no further guesses, and it does not reveal in which orgs the address exists.
+   * Null when no account has the address.
    */
   readonly attemptsCountedById: string | null;
 }
@@ -34,7 +34,7 @@ interface AccountRow {
 }
 
 /**
- * Finds the account of an e-mail address. The org name is optional when only one org knows the
+ * Finds the account with an e-mail address. The org name is optional when only one org has the
  * address. The statement takes no org id, because a person who signs in does not know it.
  */
 export async function findAccountToSignIn(
@@ -85,8 +85,8 @@ export async function findLocalAccountByEmail(
 }
 
 /**
- * Inserts an account; false when another account has the e-mail address. An address is free again
- * when its user is revoked.
+ * Inserts an account; false when another account has the e-mail address. When a user is revoked,
+ * the user's address can be used again.
  */
 export async function insertLocalAccount(
   sql: Sql,
@@ -110,10 +110,7 @@ export async function insertLocalAccount(
   return rows.length === 1;
 }
 
-/**
- * Replaces the password hash `from`; false when another request changed the password in the
- * meantime.
- */
+/** Replaces the password hash `from`. False when another request has changed the password since. */
 export async function replacePasswordHash(
   sql: Sql,
   { orgId, identityId, from, to }: UserKey & { from: string | null; to: string },
@@ -129,10 +126,7 @@ export async function replacePasswordHash(
   return rows.length === 1;
 }
 
-/**
- * Locks the account until the transaction ends; false when the password was changed in the
- * meantime.
- */
+/** Locks the account until the transaction ends. False when the password was changed since. */
 export async function lockPassword(
   sql: Sql,
   { orgId, identityId, passwordHash }: LocalAccount,

@@ -10,7 +10,10 @@ import { lockOrg } from '../orgs/orgs.sql.ts';
 import { changeRole } from './users.sql.ts';
 import { checkNotLastAdmin } from '../identities/manage-identity.ts';
 
-/** Reads a user of the caller's org; `not_found` when there is none or they are revoked. */
+/**
+ * Reads a user of the caller's org. Throws `not_found` when there is no such user or the user is
+ * revoked.
+ */
 export async function getUnrevokedUser(
   tx: Transaction,
   { orgId }: Principal,
@@ -21,17 +24,14 @@ export async function getUnrevokedUser(
   throw new AppError('not_found', 'There is no such user in your org.');
 }
 
-/**
- * Sets a user's role and announces the change. Refuses to take the admin role from the last admin
- * of the org.
- */
+/** Sets a user's role and announces the change. The last admin of an org must remain an admin. */
 export async function setRole(
   tx: Transaction,
   change: ChangeOrigin,
   { user: { orgId, id }, role }: { user: Identity; role: Role },
 ): Promise<Identity> {
-  // With this lock, role changes happen one after another, so that `before` holds the role that
-  // this change replaces.
+  // This lock makes role changes happen one after another, so that `before` is the role that this
+  // change replaces.
   await lockOrg(tx, { orgId });
   const identityBefore = await getIdentity(tx, { orgId, id });
   if (role !== 'admin') await checkNotLastAdmin(tx, identityBefore);

@@ -37,7 +37,7 @@ const changeRole = (id: string, role: Role, by = admin) =>
   world.client.changeUser({ principal: by.principal, id, body: { role }, context }, testDeadline());
 
 describe('an invitation', () => {
-  test('creates a user and a link that works once, even for parallel requests', async () => {
+  test('creates a user and a link that works only once, even for parallel requests', async () => {
     const email = createEmail();
     const { url, user, expires_at } = await invite(email, 'auditor');
     expect(user).toMatchObject({ kind: 'user', email, role: 'auditor', status: 'active' });
@@ -53,7 +53,7 @@ describe('an invitation', () => {
     expect(outcomes.filter((code) => code === 'expired')).toHaveLength(19);
   });
 
-  test('that repeats an e-mail address gives the same user a new link and ends the older link', async () => {
+  test('gives an invited user a new link, and ends the older link, when it is repeated', async () => {
     const email = createEmail();
     const first = await invite(email, 'member');
     const second = await invite(email.toUpperCase(), 'auditor');
@@ -67,7 +67,7 @@ describe('an invitation', () => {
     });
   });
 
-  test('of one e-mail address, sent twenty times at once, creates one user with one valid link', async () => {
+  test('creates one user with one valid link when it is sent twenty times at once', async () => {
     const email = createEmail();
     const createdUsers = await Promise.all(Array.from({ length: 20 }, () => invite(email)));
 
@@ -113,7 +113,7 @@ describe('an invitation', () => {
     ).rejects.toMatchObject({ code: 'conflict' });
   });
 
-  test('has a link that appears in no table and no event', async () => {
+  test('has a link that appears in no table and in no event', async () => {
     const { url } = await invite();
     const rows = await world.db`
       select l.*::text as row from auth.sign_in_link l union all select o.*::text from auth.outbox o
@@ -270,7 +270,7 @@ describe('a session', () => {
   const isAccepted = (token: string) =>
     outcomeCodeOf(world.client.authenticate({ kind: 'session', token }, testDeadline()));
 
-  test('is shown only to its own user, who alone can end it', async () => {
+  test('is shown only to its own user, and only this user can end it', async () => {
     const { url, user } = await invite();
     const { sessionToken } = await openSignInLink(url);
     const mine = await world.client.authenticate(
@@ -333,12 +333,12 @@ describe('a session', () => {
   });
 });
 
-describe('the org', () => {
+describe('the settings of an org', () => {
   const getOrgAs = (by: Person) => world.client.getOrg({ principal: by.principal }, testDeadline());
   const changeOrgAs = (by: Person, body: Parameters<typeof world.client.changeOrg>[0]['body']) =>
     world.client.changeOrg({ principal: by.principal, body, context }, testDeadline());
 
-  test('has settings that an admin changes, which emits an event for other components', async () => {
+  test('are changed by admins, and an event informs the other components', async () => {
     const ownUser = await world.user({ name: 'own', role: 'admin' });
     const before = await getOrgAs(ownUser);
     expect(before).toMatchObject({ approval_ttl_seconds: 86_400, oauth_client_allow_list: null });
@@ -393,7 +393,7 @@ describe('the org', () => {
   });
 
   test.for([{}, { approval_ttl_seconds: 0 }, { remember_ttl_seconds: 59 }, { name: 'x' }])(
-    'refuses the change %j',
+    'cannot be set to invalid values: %j',
     async (body) => {
       expect(await outcomeCodeOf(changeOrgAs(admin, body as never))).toBe('invalid_request');
     },

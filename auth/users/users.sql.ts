@@ -28,7 +28,7 @@ export async function insertNamedUser(
   return rows.length === 1;
 }
 
-/** Changes a role; false when the user is revoked, or has the role already. */
+/** Changes a role. False when the user is revoked, or already has the role. */
 export async function changeRole(
   sql: Sql,
   { orgId, id, role }: UserKey & { role: Role },

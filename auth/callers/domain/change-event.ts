@@ -2,14 +2,14 @@ import type { Event } from '#contracts/events';
 import type { CallContext, Principal } from '#contracts/vocabulary';
 import { auditEntryOf } from './audit-entry.ts';
 
-/** The caller who changes something, and the request in which this happens. */
+/** The caller who changes something, and the id of the request. */
 export interface ChangeOrigin {
   readonly caller: Principal;
   readonly context: CallContext;
 }
 
 /**
- * Builds the event, with its audit entry, of a change that an admin made or that a user made to
+ * Builds the event, with its audit entry, about a change that an admin made or that a user made to
  * their own account.
  */
 export function createChangeEvent(

@@ -14,7 +14,7 @@ describe('an agent key', () => {
     fc.assert(fc.property(arbitraryBytes, (bytes) => isAgentKey(formatAgentKey(bytes))));
   });
 
-  test('is always the same text for the same random bytes, so that secret scanners can rely on the format', () => {
+  test('is always the same text for the same random bytes, and in a format that secret scanners can rely on', () => {
     expect(formatAgentKey(new Uint8Array(32).fill(7))).toMatchInlineSnapshot(
       `"aak_1fJjkkpe9PiTw9KSulA8Ghct30vZz4HpdQ5c5b9cPF10dTIQQ"`,
     );
@@ -46,7 +46,7 @@ describe('an agent key', () => {
     expect(isSessionToken(renamedKey)).toBe(false);
   });
 
-  test('has its first ten characters as its hint', () => {
+  test('has its first ten characters as the hint by which people recognise it', () => {
     expect(agentKeyHintOf('aak_abcdefghijkl')).toBe('aak_abcdef');
   });
 

@@ -8,8 +8,8 @@ const tokenBodyPattern = new RegExp(`^[0-9A-Za-z]{${tokenBodyLength + checksumLe
 
 /**
  * Writes a credential as text: a prefix for its kind, 43 base62 characters (256 random bits) and a
- * checksum of 6. The checksum rejects typing errors without a database query, and secret scanners
- * recognise the format (docs/reference/identities.md#agent-keys).
+ * checksum of 6 characters. The checksum rejects typing errors without a database query. Secret
+ * scanners recognise the format (docs/reference/identities.md#agent-keys).
  */
 export function formatCheckedToken(prefix: string, random: Uint8Array): string {
   if (random.length !== 32) throw new Error('a token holds exactly 256 random bits');

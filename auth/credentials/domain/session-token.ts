@@ -1,7 +1,7 @@
 import { formatCheckedToken, isCheckedToken } from './checked-token.ts';
 
 /**
- * Session tokens and sign-in links have different prefixes, so that one is never accepted as the
+ * Session tokens and sign-in links have different prefixes, so that neither is ever accepted as the
  * other.
  */
 const sessionPrefix = 'ses_';

@@ -2,14 +2,12 @@ import type { OrgSettings } from '#contracts/bus/auth';
 import { AppError } from '#errors';
 import { parseTtl } from '#ttl';
 
-/**
- * The lifetime that the decider of an approval requests for the rules that remember the decision.
- */
+/** The lifetime that the decider requests for the rules that remember the decision. */
 export interface RequestedLifetime {
   readonly ttl: string | null;
-  /** True: the rules never expire, unless `ttl` is given. */
+  /** True if the rules never expire, unless `ttl` is given. */
   readonly forever: boolean;
-  /** True: the decider is also the requester of the approval. */
+  /** True if the decider is also the requester of the approval. */
   readonly isSelf: boolean;
 }
 

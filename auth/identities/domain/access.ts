@@ -3,7 +3,7 @@ import { seesWholeOrg } from '../../callers/domain/roles.ts';
 import type { Identity } from './identity.ts';
 
 /**
- * The functions of this file decide what a caller may do with an identity
+ * The functions in this file decide what a caller may do with an identity
  * (docs/reference/identities.md#roles).
  */
 
@@ -16,7 +16,10 @@ export function canCreateAgent(caller: Principal): boolean {
   return isChangingUser(caller);
 }
 
-/** An agent or subagent creates subagents below itself, a user anywhere in its own subtree. */
+/**
+ * An agent or subagent may create subagents below itself. A user may create them anywhere in the
+ * user's own subtree.
+ */
 export function canCreateSubagentBelow(caller: Principal, parent: Identity): boolean {
   if (parent.orgId !== caller.orgId) return false;
   if (caller.kind === 'user') return isChangingUser(caller) && isInSubtree(caller, parent);
@@ -29,9 +32,9 @@ export function canManage(caller: Principal, target: Identity): boolean {
 }
 
 /**
- * Returns the rank of a caller over an identity: the depth of the caller if it is an ancestor, or
- * -1 for any other admin. A lower number is a higher rank. Undefined when the caller may not manage
- * the identity.
+ * Returns the rank of a caller over an identity: the depth of the caller if the caller is an
+ * ancestor, or -1 for any other admin. A lower number means a higher rank. Undefined when the
+ * caller may not manage the identity.
  */
 export function rankOver(caller: Principal, target: Identity): number | undefined {
   if (target.orgId !== caller.orgId || caller.role === 'auditor') return undefined;

@@ -23,7 +23,10 @@ export function identityCreatedEvent({ caller, context }: ChangeOrigin, identity
   } as const;
 }
 
-/** `revokedIds` lists every identity that was revoked: caches and open approvals depend on it. */
+/**
+ * `revokedIds` lists every identity that was revoked, because caches and open approvals depend on
+ * them.
+ */
 export function identityRevokedEvent(
   { caller, context }: ChangeOrigin,
   { identity, revokedIds, why }: { identity: Identity; revokedIds: string[]; why: string },
@@ -45,7 +48,7 @@ export function identityRevokedEvent(
 type ChangedField = keyof typeof changeableFields;
 const changeableFields = {
   name: ({ name }: Identity) => name,
-  // An agent has the display name of its user, which does not change with the agent.
+  // An agent shows the display name of its user. Changing the agent does not change this name.
   display_name: ({ displayName }: Identity) => displayName,
   role: ({ role }: Identity) => role,
   status: ({ status }: Identity) => status,

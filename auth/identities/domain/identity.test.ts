@@ -12,19 +12,19 @@ const activeLink: LiveLink = {
   expired: false,
   role: null,
 };
-const userLink: LiveLink = { ...activeLink, kind: 'user', role: 'member' };
-const auditorLink: LiveLink = { ...userLink, role: 'auditor' };
+const userInChain: LiveLink = { ...activeLink, kind: 'user', role: 'member' };
+const auditorInChain: LiveLink = { ...userInChain, role: 'auditor' };
 const archivedLink: LiveLink = { ...activeLink, status: 'archived' };
 const revokedLink: LiveLink = { ...activeLink, status: 'revoked' };
 const expiredLink: LiveLink = { ...activeLink, expired: true };
 
-describe('whether a chain may act (standingOf)', () => {
+describe('whether the identities of a chain may act (standingOf)', () => {
   test.for<[rule: string, links: LiveLink[], expected: string]>([
     ['with only active links', [activeLink, activeLink], 'active'],
-    ['of an agent of a member', [userLink, activeLink], 'active'],
-    ['of an auditor', [auditorLink], 'active'],
-    ['of an agent of an auditor', [auditorLink, activeLink], 'archived'],
-    ['of a revoked agent of an auditor', [auditorLink, revokedLink], 'revoked'],
+    ['of an agent of a member', [userInChain, activeLink], 'active'],
+    ['of an auditor', [auditorInChain], 'active'],
+    ['of an agent of an auditor', [auditorInChain, activeLink], 'archived'],
+    ['of a revoked agent of an auditor', [auditorInChain, revokedLink], 'revoked'],
     ['of an archived identity', [activeLink, archivedLink], 'archived'],
     ['of an identity below an archived one', [archivedLink, activeLink], 'archived'],
     ['of an identity below a revoked one', [revokedLink, activeLink], 'revoked'],

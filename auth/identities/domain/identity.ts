@@ -21,7 +21,7 @@ export interface Identity {
   readonly status: IdentityStatus;
   /**
    * The rank of the caller who archived the identity (`rankOver` in access.ts); null if it is not
-   * archived. An archived identity without a rank counts as archived by an admin.
+   * archived. If an archived identity has no rank, it is treated as archived by an admin.
    */
   readonly archivedRank: number | null;
   readonly role: Role | null;
@@ -32,7 +32,7 @@ export interface Identity {
   readonly lastActiveAt: Date | null;
 }
 
-/** One identity of a chain, with the fields that decide whether it may act. */
+/** One identity in a chain, with the fields that decide whether the identity may act. */
 export interface LiveLink {
   readonly id: string;
   readonly kind: IdentityKind;
@@ -44,12 +44,12 @@ export interface LiveLink {
   readonly role: Role | null;
 }
 
-/** The status of a whole chain: an identity may act only while it and every ancestor may. */
+/** The status of a whole chain. An identity may act only while it and all its ancestors may act. */
 export type Standing = 'active' | 'archived' | 'expired' | 'revoked';
 
 /**
- * The most severe status in the chain decides. Agents of an auditor count as archived: they may act
- * again when the user gets another role (docs/reference/identities.md#standing).
+ * Returns the most severe status in the chain. Agents of an auditor are treated as archived: they
+ * may act again when the user gets another role (docs/reference/identities.md#standing).
  */
 export function standingOf(links: readonly LiveLink[]): Standing {
   if (links.some((link) => link.status === 'revoked')) return 'revoked';
@@ -59,8 +59,8 @@ export function standingOf(links: readonly LiveLink[]): Standing {
 }
 
 /**
- * Whether the chain belongs to an agent whose user is an auditor. An auditor may change nothing, so
- * the agents of an auditor may not act.
+ * Whether the chain leads to an agent of an auditor. An auditor may change nothing, so the agents
+ * of an auditor may not act.
  */
 export function actsForAuditor([user, ...below]: readonly LiveLink[]): boolean {
   return user?.role === 'auditor' && below.length > 0;

@@ -3,8 +3,8 @@ import type { ChangeOrigin } from '../../callers/domain/change-event.ts';
 import type { Binding } from './oauth-connection.ts';
 
 /**
- * Because of this event, gateways notify the OAuth client that its tools changed, and policy drops
- * the self-approval switches that it cached.
+ * This event makes gateways notify the OAuth client that its tools changed, and makes policy drop
+ * its cached self-approval switches.
  */
 export function connectionChangedEvent(
   { caller, context }: ChangeOrigin,

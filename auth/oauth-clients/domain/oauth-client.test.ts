@@ -6,8 +6,8 @@ const readClientMetadata = (metadata: Record<string, unknown>) =>
   readMetadata(metadata, new Set(['my-editor']));
 const plainMetadata = { redirect_uris: ['https://app.example/cb'] };
 
-describe('the metadata of an OAuth client', () => {
-  test('consist of the supported fields; all other fields are ignored', () => {
+describe('the stored metadata of an OAuth client', () => {
+  test('contain the supported fields only', () => {
     expect(
       readClientMetadata({
         ...plainMetadata,
@@ -39,7 +39,7 @@ describe('the metadata of an OAuth client', () => {
     ).toMatchObject({ name: `evil${'x'.repeat(96)}` });
   });
 
-  test('contain at most three accents on a letter, which no page lets reach into other lines', () => {
+  test('contain at most three accents on a letter, because more would cover other lines', () => {
     const name = `Z${'\u0301'.repeat(40)}oe\u{1d159}`;
     expect(readClientMetadata({ ...plainMetadata, client_name: name })).toMatchObject({
       name: `Z${'\u0301'.repeat(3)}oe`,
@@ -56,7 +56,7 @@ describe('the metadata of an OAuth client', () => {
     ],
     ['a redirect URI that is a number', { redirect_uris: [1] }, 'invalid_redirect_uri'],
     [
-      'several redirect URIs of which none can be used',
+      'several redirect URIs, all of which cannot be used',
       { redirect_uris: ['unheard-of://cb', 'http://b.example/', 'javascript:alert(1)', 1] },
       'invalid_redirect_uri',
     ],
@@ -79,7 +79,7 @@ describe('the metadata of an OAuth client', () => {
     expect(readClientMetadata(metadata)).toMatchObject({ error });
   });
 
-  test('keep the redirect URIs that can be used, and no others', () => {
+  test('contain only the redirect URIs that can be used', () => {
     const usable = ['https://a.example/cb', 'my-editor://cb', 'http://127.0.0.1/cb'];
     const others = [
       'unheard-of://cb',
@@ -96,14 +96,14 @@ describe('the metadata of an OAuth client', () => {
     }
   });
 
-  test('say which schemes can be used when none of the redirect URIs can', () => {
+  test('are refused with the list of allowed schemes when no redirect URI can be used', () => {
     expect(readClientMetadata({ redirect_uris: ['unheard-of://cb'] })).toMatchObject({
       description: expect.stringMatching(/scheme unheard-of: .*OAUTH_REDIRECT_SCHEMES/),
     });
   });
 });
 
-describe('a client_id as the URL of a metadata document', () => {
+describe('a client_id that is the URL of a metadata document', () => {
   test.for<[url: string, expected: boolean]>([
     ['https://app.example/client.json', true],
     ['https://app.example:8443/client', true],
@@ -116,7 +116,7 @@ describe('a client_id as the URL of a metadata document', () => {
     ['https://app.example/client.json?x=1', false],
     ['https://APP.example/client.json', false],
     ['0190a2f0-0000-7000-8000-000000000000', false],
-  ])('%s is accepted: %s', ([url, expected]) => {
+  ])('%s may be used: %s', ([url, expected]) => {
     expect(isClientDocumentUrl(url)).toBe(expected);
   });
 });

@@ -27,14 +27,14 @@ const softwareIdCharactersMax = 200;
 const defaultClientName = 'Unnamed client';
 /** Control characters, invisible characters, and characters that reverse the direction of text. */
 const invisibleCharacters = new RegExp(`[\\p{Cc}\\p{Cs}${hiddenCharacters}]`, 'gu');
-/** Accents beyond three on a letter, which would cover the lines above and below. */
+/** More than three accents on one letter, which would cover the lines above and below. */
 const excessAccents = /(?<=\p{M}{3})\p{M}+/gu;
 
 /**
- * Reads the few fields of client metadata (RFC 7591 §2) that the gateway stores. It ignores all
- * other fields, so that no URL in them is ever stored, shown or requested. Every client becomes a
- * public client, whatever authentication method it names. Redirect URIs that cannot be used are left
- * out, as a server may do (RFC 7591 §3.2.1); the metadata is refused when none is left.
+ * Reads the few fields of client metadata (RFC 7591 §2) that the gateway stores. All other fields
+ * are ignored, so that no URL in them is ever stored, shown or requested. Every client becomes a
+ * public client, whatever authentication method it requests. Redirect URIs that cannot be used are
+ * left out, as RFC 7591 §3.2.1 allows. The metadata is refused when no redirect URI is left.
  */
 export function readClientMetadata(
   metadata: Readonly<Record<string, unknown>>,
@@ -76,8 +76,8 @@ export function isClientProblem(
 }
 
 /**
- * Whether a `client_id` may be the URL of a metadata document: https, with a path, and already in
- * normalized form.
+ * Whether a `client_id` may be the URL of a metadata document: it has https, a path, and is already
+ * in normalized form.
  */
 export function isClientDocumentUrl(clientId: string): boolean {
   if (!clientId.startsWith('https://') || findPlainUriProblem(clientId) !== undefined) return false;
@@ -97,7 +97,7 @@ function toPlainText(value: unknown, charactersMax: number): string | undefined 
     .replaceAll(excessAccents, '')
     .replaceAll(/\s+/g, ' ')
     .trim();
-  // Cutting can split a surrogate pair; the second replacement removes the half that remains.
+  // Cutting the text can split a surrogate pair. The second replacement removes the remaining half.
   return (
     text
       .slice(0, charactersMax)

@@ -55,7 +55,10 @@ export function presentClient(client: OrgClient): OauthClient {
   };
 }
 
-/** The hosts of redirect URIs, or the schemes of applications on the device (`cursor:`). */
+/**
+ * The hosts of redirect URIs. For applications on the user's device, the scheme instead
+ * (`cursor:`).
+ */
 export function redirectHostsOf(redirectUris: readonly string[]): string[] {
   const hosts = redirectUris.flatMap((uri) => {
     const url = URL.parse(uri);

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { name as nameSchema } from '#contracts/vocabulary';
 import { agentNameFrom, toUniqueName } from './agent-name.ts';
 
-describe('the name of an agent made for a client', () => {
+describe('the name of an agent that is created for a client', () => {
   test.for<[clientName: string, name: string]>([
     ['Claude Code', 'claude-code'],
     ['VS Code (Insiders)', 'vs-code-insiders'],

@@ -2,7 +2,7 @@ import { reservedNames } from '#contracts/vocabulary';
 
 const nameCharactersMax = 63;
 
-/** Derives a valid agent name from the name of a client; "agent" when nothing in it is usable. */
+/** Derives a valid agent name from the name of a client; "agent" when no part of it can be used. */
 export function agentNameFrom(clientName: string): string {
   const asciiName = clientName
     .normalize('NFKD')
@@ -19,8 +19,8 @@ export function agentNameFrom(clientName: string): string {
 }
 
 /**
- * Returns the name itself if it is not taken, or else the name with the smallest number that makes
- * it unique.
+ * Returns the name itself if it is not taken. Otherwise appends the smallest number that makes it
+ * unique.
  */
 export function toUniqueName(name: string, takenNames: ReadonlySet<string>): string {
   for (let number = 1; ; number += 1) {

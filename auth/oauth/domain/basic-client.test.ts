@@ -10,7 +10,7 @@ test.for([
   [basic('a%3Ab%2Fc:'), 'a:b/c'],
   [basic('https%3A%2F%2Fapp.example%2Fclient.json:'), 'https://app.example/client.json'],
   [basic('https://app.example/client.json:'), 'https://app.example/client.json'],
-] as const)('%s names the client %s', ([header, clientId]) => {
+] as const)('%s identifies the client %s', ([header, clientId]) => {
   expect(readBasicClient(header)).toEqual({ clientId });
 });
 
@@ -24,11 +24,14 @@ test.for([
   ['Basic', /malformed/],
   ['Basic ', /malformed/],
   ['Basic !!!', /malformed/],
-] as const)('%s names no client, and the answer says what to send', ([header, sentence]) => {
+] as const)('%s identifies no client, and the problem says what to send', ([header, sentence]) => {
   expect(readBasicClient(header)).toMatchObject({ problem: expect.stringMatching(sentence) });
   expect(JSON.stringify(readBasicClient(header))).not.toContain('CANARY');
 });
 
-test.for([undefined, '', 'Bearer abc', 'Basically abc'])('%s is of another kind', (header) => {
-  expect(readBasicClient(header)).toBeUndefined();
-});
+test.for([undefined, '', 'Bearer abc', 'Basically abc'])(
+  '%s is a header of another kind',
+  (header) => {
+    expect(readBasicClient(header)).toBeUndefined();
+  },
+);

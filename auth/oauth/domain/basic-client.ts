@@ -1,12 +1,15 @@
-/** Why a client is not known by its `Authorization` header, as a sentence for its developer. */
+/**
+ * The reason why the `Authorization` header does not identify a client, as a sentence for the
+ * client's developer.
+ */
 export interface BasicClientProblem {
   readonly problem: string;
 }
 
 /**
- * The client that names itself by HTTP Basic (RFC 6749 §2.3.1): its id as user name, with an empty
- * password, because no client has a secret here. Undefined for a header of another kind, which names
- * no client.
+ * The client that identifies itself by HTTP Basic (RFC 6749 §2.3.1). Its id is the user name; the
+ * password is empty, because no client has a secret here. Undefined for a header of another kind,
+ * which identifies no client.
  */
 export function readBasicClient(
   authorization: string | undefined,
@@ -16,7 +19,7 @@ export function readBasicClient(
     return /^Basic(?: |$)/i.test(authorization ?? '') ? { problem: malformed } : undefined;
   }
   const pair = Buffer.from(encoded, 'base64').toString('utf8');
-  // An id that is a URL holds colons, which not every client encodes.
+  // An id that is a URL contains colons, which not every client encodes.
   const end = pair.startsWith('https://') ? pair.lastIndexOf(':') : pair.indexOf(':');
   const clientId = end === -1 ? undefined : decodeForm(pair.slice(0, end));
   if (clientId === undefined || !/^[\x21-\x7e]+$/.test(clientId)) return { problem: malformed };
@@ -29,7 +32,7 @@ const malformed =
 const hasSecret =
   'Clients have no secret here. Send client_id in the body, or Basic with the client id and an empty password.';
 
-/** Both parts of the pair are encoded as in a form (RFC 6749 §2.3.1, Appendix B). */
+/** Both the user name and the password are encoded as in a form (RFC 6749 §2.3.1, Appendix B). */
 function decodeForm(text: string): string | undefined {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '));

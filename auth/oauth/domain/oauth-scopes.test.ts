@@ -25,7 +25,7 @@ describe('the scopes of an authorization request (requestedScopes)', () => {
     expect(requestedScopes(scope, 'any-client')).toEqual(expected);
   });
 
-  test('are only the scope user for the built-in OAuth client of the command line', () => {
+  test("are only the scope user for the command line's built-in OAuth client", () => {
     expect(requestedScopes(undefined, cliClientId)).toEqual(['user']);
     expect(requestedScopes('user', cliClientId)).toEqual(['user']);
     expect(requestedScopes('mcp', cliClientId)).toBeUndefined();

@@ -1,9 +1,12 @@
 import type { Scope } from '#contracts/vocabulary';
 import { cliClientId } from '#contracts/oauth';
 
-/** The scopes of a request that names none. */
+/** The scopes of a request that does not name any. */
 const defaultScopes: readonly Scope[] = ['mcp'];
-/** The scopes that any client may request: all except `user`, which acts as the user itself. */
+/**
+ * The scopes that any client may request: all except `user`, with which a client acts as the user
+ * itself.
+ */
 export const agentScopes: readonly Scope[] = [
   'mcp',
   'actions:read',
@@ -17,7 +20,7 @@ const impliedScopes: Partial<Record<Scope, readonly Scope[]>> = {
   mcp: ['actions:call', 'actions:read', 'approvals', 'agents'],
 };
 
-/** Scopes of OpenID Connect that clients often add to their own. */
+/** Scopes of OpenID Connect that clients often add to their request. */
 const openidScopes = new Set(['openid', 'profile', 'email', 'offline_access']);
 
 /** Whether the gateway has this scope, for any client. */
@@ -26,10 +29,10 @@ export function isKnownScope(name: string): boolean {
 }
 
 /**
- * The scopes that a request names, in the order of `agentScopes`. Words that the gateway does not
- * know are ignored (RFC 6749 §3.3), and the answer says what was granted. Undefined when nothing is left,
- * or when the request names a scope that this client may not have. The seeded client may have `user`
- * and no other scope.
+ * The scopes that a request names, in the order of `agentScopes`. Scopes that the gateway does not
+ * know are ignored (RFC 6749 §3.3), and the answer says what was granted. Undefined when no scope
+ * is left, or when the request names a scope that this client may not have. The seeded client may
+ * have the scope `user` only.
  */
 export function requestedScopes(
   scope: string | undefined,
@@ -48,7 +51,7 @@ export function requestedScopes(
   return agentScopes.filter((each) => knownScopes.includes(each));
 }
 
-/** The scopes with all scopes that they imply (docs/reference/identities.md#scopes). */
+/** The given scopes, and all scopes that they imply (docs/reference/identities.md#scopes). */
 export function withImpliedScopes(scopes: readonly Scope[]): Scope[] {
   return [...new Set(scopes.flatMap((scope) => [scope, ...(impliedScopes[scope] ?? [])]))];
 }

@@ -9,6 +9,6 @@ export interface OrgProfile extends Org, OrgSettings {
   readonly createdAt: Date;
   /** Null allows every OAuth client. */
   readonly oauthClientAllowList: readonly string[] | null;
-  /** A dashboard session ends when it was not used for this time. */
+  /** The idle time after which a dashboard session ends, in seconds. */
   readonly sessionIdleSeconds: number;
 }

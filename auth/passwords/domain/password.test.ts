@@ -32,7 +32,7 @@ describe('a new password', () => {
     expect(findPasswordProblem(password, { email })).toMatch(problem);
   });
 
-  test('is the same password with composed and with decomposed characters', () => {
+  test('is the same password in composed and in decomposed Unicode', () => {
     expect(normalizePassword('e\u0301')).toBe(normalizePassword('\u00e9'));
   });
 });

@@ -35,14 +35,16 @@ export function parsePasswordHash(text: string): PasswordHash {
 }
 
 /**
- * Normalizes Unicode, because different keyboards encode one character differently (NIST SP 800-63B
+ * Normalizes Unicode, because keyboards encode the same character differently (NIST SP 800-63B
  * §5.1.1.2).
  */
 export function normalizePassword(password: string): string {
   return password.normalize('NFKC');
 }
 
-/** Says in a sentence what is wrong with a new password; null when it is acceptable. */
+/**
+ * Explains in a sentence what is wrong with a new password; null when the password is acceptable.
+ */
 export function findPasswordProblem(
   typedPassword: string,
   { email }: { email: string },

@@ -8,7 +8,7 @@ interface UserFields {
 }
 
 /**
- * Builds the audit entry of a user who has no principal yet, because the sign-in has not finished.
+ * Builds the audit entry for a user who has no principal yet, because the sign-in is not finished.
  */
 function auditEntryOfUser({ user, context }: UserFields, description: string) {
   return {
@@ -35,8 +35,8 @@ export function sessionCreatedEvent(userFields: UserFields, session: { id: strin
 }
 
 /**
- * Builds the event of a wrong password for an existing account. The limit on sign-in attempts also
- * limits the number of these events.
+ * Builds the event about a wrong password for an existing account. The limit on sign-in attempts
+ * also limits the number of these events.
  */
 export function signInFailedEvent(userFields: UserFields) {
   return {
@@ -51,7 +51,7 @@ export function signInFailedEvent(userFields: UserFields) {
   } as const;
 }
 
-/** Builds the event of a user whom a sign-in provider admitted for the first time. */
+/** Builds the event about a user whom a sign-in provider admitted for the first time. */
 export function userAdmittedEvent(userFields: UserFields, provider: { name: string }) {
   return {
     type: 'identity.created',

@@ -62,7 +62,7 @@ describe('sign-in through a provider', () => {
     }
   });
 
-  test('admits only existing users if the provider has no rules', () => {
+  test('admits only existing users if the provider has no admission rules', () => {
     const claims = readClaims(verifiedClaimsOf('a@acme.example', { groups: ['gateway'] }));
     expect(findAdmissionProblem(claims, noRules, { isKnown: false })).toMatch(/access/);
     expect(findAdmissionProblem(claims, noRules, { isKnown: true })).toBeNull();

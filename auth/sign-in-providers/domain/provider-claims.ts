@@ -2,7 +2,8 @@
 export interface ProviderClaims {
   readonly subject: string;
   /**
-   * The e-mail address, if the provider states that it verified it (`email_verified`); else null.
+   * The e-mail address if the provider states that it has verified the address (`email_verified`);
+   * otherwise null.
    */
   readonly verifiedEmail: string | null;
   readonly groups: readonly string[];
@@ -13,7 +14,9 @@ export interface AdmissionRules {
   readonly allowedGroups: readonly string[];
 }
 
-/** Reads the claims of an ID token or of userinfo. A claim of the wrong type counts as missing. */
+/**
+ * Reads the claims of an ID token or of userinfo. A claim with a wrong type is treated as missing.
+ */
 export function readClaims(claims: Readonly<Record<string, unknown>>): ProviderClaims {
   const { sub, email, email_verified: isVerified, groups } = claims;
   const groupList = typeof groups === 'string' ? [groups] : groups;
@@ -25,9 +28,10 @@ export function readClaims(claims: Readonly<Record<string, unknown>>): ProviderC
 }
 
 /**
- * Says in a sentence why a person may not sign in through this provider; null when the person may.
- * At every sign-in the person must match every list that the admin configured, so that a person who
- * left a group is refused. A provider without any list admits only users who exist already.
+ * Explains in a sentence why a person may not sign in through this provider; null when the person
+ * may. At every sign-in, the person must match every list that the admin configured, so that a
+ * person who left a group is refused. A provider without any list admits only users who already
+ * exist.
  */
 export function findAdmissionProblem(
   { verifiedEmail, groups }: ProviderClaims,
@@ -47,7 +51,7 @@ export function findAdmissionProblem(
   return admitsNobody && !isKnown ? 'Nobody has given you access here yet.' : null;
 }
 
-/** The text after the last `@`: the local part may contain another `@` in quotes. */
+/** The text after the last `@`. The local part may contain another `@` in quotes. */
 function domainOf(email: string): string {
   return email.slice(email.lastIndexOf('@') + 1).toLowerCase();
 }

@@ -2,15 +2,15 @@ import { createCipheriv, createDecipheriv, createSecretKey, hkdfSync } from 'nod
 import type { KeyObject } from 'node:crypto';
 
 /**
- * The org, provider and issuer that a sealed client secret is bound to. A secret that was copied to
- * the row of another org or provider cannot be decrypted.
+ * The org, provider and issuer that a sealed client secret is bound to. A secret that is copied to
+ * the row of another org or provider cannot be decrypted there.
  */
 export interface SecretBinding {
   readonly orgId: string;
   readonly key: string;
   /**
-   * The server that may receive the secret: with a manipulated issuer, the secret cannot be
-   * decrypted and is not sent.
+   * The server that may receive the secret. If somebody manipulates the issuer, the secret cannot
+   * be decrypted and is not sent.
    */
   readonly issuer: string;
 }
@@ -34,7 +34,7 @@ export function sealSecret(
   return Buffer.concat([nonce, cipher.update(secret, 'utf8'), cipher.final(), cipher.getAuthTag()]);
 }
 
-/** Decrypts a secret; throws unless it was sealed with this key and this binding. */
+/** Decrypts a secret. Throws unless the secret was sealed with this key and this binding. */
 export function unsealSecret(
   key: KeyObject,
   sealedSecret: Uint8Array,

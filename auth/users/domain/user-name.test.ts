@@ -15,7 +15,7 @@ test.for([
   expect(suggestUserName(source)).toBe(expected);
 });
 
-test('if a user name is taken, further attempts append a number', () => {
+test('further attempts append a number when a user name is taken', () => {
   expect([1, 2, 11].map((attempt) => toNumberedName('ann', attempt))).toEqual([
     'ann',
     'ann-2',

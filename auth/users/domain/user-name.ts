@@ -1,6 +1,6 @@
 import { name as nameSchema } from '#contracts/vocabulary';
 
-/** Derives a user name from an e-mail address; `user` when nothing in it is usable. */
+/** Derives a user name from an e-mail address; `user` when no part of it can be used. */
 export function suggestUserName(source: string): string {
   const [local = ''] = source.split('@', 1);
   const asciiName = local
