@@ -389,7 +389,7 @@ describe('the answer to creating a deny rule', () => {
     ['http:*:*', []],
     ['secret:github_token:*', Object.values(github).map(({ key }) => `github:${key}`)],
     ['elsewhere:*:*', []],
-  ])('with the pattern %s names the actions that the rule stops', async ([pattern, expected]) => {
+  ])('names the actions that a rule with the pattern %s stops', async ([pattern, expected]) => {
     connectApi('mine', 'user', [
       actionOf('post', {
         method: 'POST',

@@ -129,9 +129,9 @@ describe('creating a rule that calls can match', () => {
   });
 });
 
-describe('creating a rule that may match calls later answers with matches_nothing, for a rule', () => {
+describe('creating a rule that may match calls later answers with matches_nothing', () => {
   test.for(['allow unknown:create_note:OPS', 'deny unknown:create_note:OPS'])(
-    'on an unknown service: %s',
+    'for an unknown service: %s',
     async (text) => {
       expect(await world.rule(ann, bot, text)).toMatchObject({
         matches_nothing: expect.stringContaining('No connected service is called unknown'),
@@ -140,14 +140,14 @@ describe('creating a rule that may match calls later answers with matches_nothin
     },
   );
 
-  test('on a tool that the MCP server does not offer yet', async () => {
+  test('for a tool that the MCP server does not offer yet', async () => {
     expect(await world.rule(ann, bot, 'deny tools:delete_note:*')).toMatchObject({
       matches_nothing: expect.any(String),
       stops: [],
     });
   });
 
-  test('on the whole org, without revealing what only other members have', async () => {
+  test('for the whole org, without revealing what only other members have', async () => {
     expect(await world.rule(admin, null, 'deny notes:secret_action:*')).toMatchObject({
       matches_nothing: 'The service notes has no call that the rule matches yet.',
     });

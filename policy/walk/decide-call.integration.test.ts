@@ -292,11 +292,11 @@ describe('policy, when it decides an action call,', () => {
   });
 
   test.for<[name: string, more: Partial<CallOptions>, call: Call, isRefused: boolean]>([
-    ['of read refuses a write', { maxRisk: 'read' }, createIssue, true],
-    ['of write refuses a delete', { maxRisk: 'write' }, httpCallOf({ method: 'DELETE' }), true],
-    ['of write accepts a write', { maxRisk: 'write' }, createIssue, false],
-    ['of read accepts a read', { maxRisk: 'read' }, listIssues, false],
-  ])('with a max_risk %s', async ([, more, call, isRefused]) => {
+    ['read refuses a write', { maxRisk: 'read' }, createIssue, true],
+    ['write refuses a delete', { maxRisk: 'write' }, httpCallOf({ method: 'DELETE' }), true],
+    ['write accepts a write', { maxRisk: 'write' }, createIssue, false],
+    ['read accepts a read', { maxRisk: 'read' }, listIssues, false],
+  ])('checks the call against its max_risk: %s', async ([, more, call, isRefused]) => {
     const pendingDecision = world.decide(bot, call, more);
     if (isRefused) await expect(pendingDecision).rejects.toEqual(expectedRefusal('risk_exceeded'));
     else await expect(pendingDecision).resolves.toBeDefined();

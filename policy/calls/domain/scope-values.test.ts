@@ -170,7 +170,7 @@ describe('rules on permission keys', () => {
     expect(isAllowed(mailAction, { to: ['a/x@acme.example'] }, '*@acme.example')).toBe(true);
   });
 
-  test('that remember two pairs of values do not allow a mixed pair', () => {
+  test('do not allow a mixed pair when they remember two pairs of values', () => {
     const rules = ['OPS/Bug', 'WEB/Task'];
     expect(isAllowed(issueAction, createIssueParams('OPS', 'Bug'), ...rules)).toBe(true);
     expect(isAllowed(issueAction, createIssueParams('OPS', 'Task'), ...rules)).toBe(false);
@@ -179,7 +179,7 @@ describe('rules on permission keys', () => {
     expect(isAllowed(issueAction, { fields: { project: { key: 'OPS' } } }, 'OPS/*')).toBe(true);
   });
 
-  test('on a case-insensitive value match only lower case when they allow, and any case when they deny', () => {
+  test('match, for a case-insensitive value, only lower case when they allow and any case when they deny', () => {
     for (const repo of ['acme/site', 'Acme/Site', 'ACME/SITE']) {
       expect(isAllowed(lowerCaseAction, { repo }, 'acme/site')).toBe(true);
       expect(isAllowed(lowerCaseAction, { repo }, 'acme/*')).toBe(true);

@@ -139,13 +139,13 @@ describe('a deny rule compared with a permission key', () => {
     ['a*b', 'a%b', true],
     ['a%2Ab', 'axb', false],
     ['a%2Ab', 'a*b', true],
-  ])('for the argument %j matches the argument %j: %s', ([text, arg, expected]) => {
+  ])('compares its argument %j with the argument %j (matches: %s)', ([text, arg, expected]) => {
     expect(deniesKey(patternOf(`github:push:${text}`), actionKey('github', 'push', arg))).toBe(
       expected,
     );
   });
 
-  test('for an address matches the address in every letter case and encoding', () => {
+  test('matches an address in every letter case and encoding', () => {
     const keyOf = (path: string) => httpKey('GET', 'a.example', path);
     const deny = patternOf('http:GET:a.example/Caf%C3%A9/secret');
 
@@ -158,7 +158,7 @@ describe('a deny rule compared with a permission key', () => {
     expect(deniesKey(deny, { ...keyOf('/caf%C3%A9/secret'), action: 'POST' })).toBe(false);
   });
 
-  test('for a credential matches the permission key of the credential', () => {
+  test('matches the permission key of a credential', () => {
     expect(deniesKey(patternOf('secret:token:*'), secretKey('token', 'a.example'))).toBe(true);
     expect(deniesKey(patternOf('secret:*:*'), secretKey('token', 'a.example'))).toBe(true);
   });
@@ -169,12 +169,15 @@ describe('a deny rule compared with a permission key', () => {
     ['a %2F b/*', 'a/b', true],
     ['a%2Fb/*', 'a%2Fb', false],
     ['a%2Fb/*', 'a /c', false],
-  ])('of two positions, %j, matches the value %j in the first: %s', ([text, first, expected]) => {
-    const key = positionsKey('jira', 'create', [first, 'Bug']);
-    expect(deniesKey(patternOf(`jira:create:${text}`), key)).toBe(expected);
-  });
+  ])(
+    'compares its two positions %j with the value %j in the first position (matches: %s)',
+    ([text, first, expected]) => {
+      const key = positionsKey('jira', 'create', [first, 'Bug']);
+      expect(deniesKey(patternOf(`jira:create:${text}`), key)).toBe(expected);
+    },
+  );
 
-  test('with an exact text matches an argument that is unknown in part, if the argument could be this text', () => {
+  test('matches, if its text is exact, a partly unknown argument that could be this text', () => {
     const exact = compilePattern('jira:create:SEC/Bug', true);
     const keyOf = (...positions: (string | undefined)[]) =>
       positionsKey('jira', 'create', positions);

@@ -212,7 +212,7 @@ describe('an allow rule that is limited', () => {
     expect(outcomeOf(agentChain, [ruleOn('bot', 'allow github:*:*', more)])).toBe(expected);
   });
 
-  test('to self-approval counts while self-approval is switched on for the same client', () => {
+  test('counts, if self-approval made it, while self-approval is switched on for the same client', () => {
     const rules = [ruleOn('bot', 'allow github:*:*', { viaClientId: 'editor' })];
     const on = createRulesByIdentity(
       createChainRules(agentChain, rules, [switchOf('bot', 'editor')]),
@@ -231,7 +231,7 @@ describe('many deny rules', () => {
   const createDenyRules = (make: (index: number) => string) =>
     Array.from({ length: 500 }, (_, index) => ruleOn('bot', `deny *:*:${make(index)}`));
 
-  test('with long patterns do not block policy: a call that takes too long to compare is refused', () => {
+  test('do not block policy with long patterns: a call that takes too long to compare is refused', () => {
     const longText = 'a'.repeat(150);
     const rules = createDenyRules(() => `**${longText}*${longText}b`);
     const arg = `${'a'.repeat(3000)}/${longText}b`;
@@ -240,7 +240,7 @@ describe('many deny rules', () => {
     expect(outcomeOf(agentChain, rules, callWith('a'))).toBe('gap');
   });
 
-  test('with patterns of usual length are compared with an argument of any length', () => {
+  test('are compared with an argument of any length if their patterns have the usual length', () => {
     const rules = createDenyRules((index) => `**@evil-${index}.example`);
     const to = 'somebody@good.example, '.repeat(170);
 
@@ -248,7 +248,7 @@ describe('many deny rules', () => {
     expect(outcomeOf(agentChain, rules, callWith(`${to}x@evil-499.example`))).toBe('denied');
   });
 
-  test('with long patterns of many different characters use little memory', () => {
+  test('use little memory, even with long patterns of many different characters', () => {
     const text = Array.from({ length: 300 }, (_, at) => String.fromCharCode(0x4e00 + at)).join('');
     const { arg } = compilePattern(`*:*:**${text}`, false);
     const { moves } = arg as Glob;
@@ -256,7 +256,7 @@ describe('many deny rules', () => {
     expect(moves.byteLength).toBeLessThan(16_384);
   });
 
-  test('with patterns from an earlier version use no more memory than the text of the patterns', () => {
+  test('use no more memory than the text of their patterns, if an earlier version stored them', () => {
     const text = Array.from({ length: 4000 }, (_, at) => String.fromCharCode(0x4e00 + at)).join('');
     const { arg } = compilePattern(`*:*:**${text}`, false);
     const { moves } = arg as Glob;

@@ -9,7 +9,7 @@ const codesOf = (change: Change, options = {}) =>
   compileExample(change, options).report.errors.map(({ code }) => code);
 
 describe('`failure`', () => {
-  test('on the document applies to all actions, and an action may override it', () => {
+  test('applies to all actions if the document declares it, and an action may override it', () => {
     const { template, report } = compileExample((d) => {
       setMember(d, 'failure', {
         when: '.ok == false',

@@ -74,7 +74,7 @@ describe('a schema of OpenAPI 3.0 in an imported document', () => {
       },
       { type: 'object', required: ['b'], properties: { b: { type: 'string' } } },
     ],
-  ])('with %s is converted to the JSON Schema $2', ([, given, becomes]) => {
+  ])('is converted, with %s, to the JSON Schema $2', ([, given, becomes]) => {
     expect(importProperty(given)).toEqual(becomes);
   });
 

@@ -34,7 +34,7 @@ describe('the sentence that a person reads before approving an operation', () =>
     ['Lists users, e.g. admins, of a team. More.', 'Lists users, e.g. admins, of a team'],
     ['Deprecated.', undefined],
     ['', undefined],
-  ])('of %j is %j', ([description, sentence]) => {
+  ])('is, for the description %j, %j', ([description, sentence]) => {
     expect(choose(description)?.sentence).toBe(sentence);
   });
 

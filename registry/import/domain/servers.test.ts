@@ -78,7 +78,7 @@ describe('the servers of an imported document', () => {
       undefined,
       'needs_base_url',
     ],
-  ])('with %s become $2, warning: $3', ([, servers, becomes, code]) => {
+  ])('become, with %s, $2 (warning: $3)', ([, servers, becomes, code]) => {
     const { result, codes } = importChanged((d) => (d['servers'] = servers as never));
     expect(result?.['servers']).toEqual(becomes);
     expect(codes).toEqual(expect.arrayContaining(code === undefined ? [] : [code]));
