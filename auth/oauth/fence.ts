@@ -105,8 +105,8 @@ function buildRequest(
   const { host } = new URL(baseUrl);
   const bytes = body === null ? null : Buffer.from(body.toString());
   // The library reads its own cookies, although it never sets them in a browser. They contain the
-  // id of the dashboard session and the path with the id of the waiting authorization. Error pages
-  // read the theme.
+  // id of the dashboard session and the id of the waiting authorization, which the path names too.
+  // Error pages read the theme.
   const theme = findChosenTheme(request.headers.cookie);
   const cookies = [
     ...(theme === null ? [] : [`${themeCookieName}=${theme}`]),

@@ -145,7 +145,7 @@ describe('listRequestNames (the names of a request in the services on its host)'
     ]);
   });
 
-  test('does not mistake a file extension for a verb when the parameter may contain slashes', () => {
+  test('accepts file extensions in a parameter that may contain slashes', () => {
     const open = { allowReserved: true };
     const files = templateOf(
       [

@@ -62,9 +62,9 @@ describe('`compose`', () => {
   test.for<[what: string, changes: Parameters<typeof compileNote>[0], code?: string]>([
     ['another format', { compose: { ...compose, format: 'vcard' } }],
     ['another encoding', { compose: { ...compose, encoding: 'hex' } }],
-    ['a place in a list', { compose: { ...compose, into: 'messages[].raw' } }],
-    ['no place', { compose: { format: 'rfc822' } }, 'required_field_missing'],
-    ['a field that it does not have', { compose: { ...compose, from: 'x' } }, 'unknown_field'],
+    ['a message inside a list', { compose: { ...compose, into: 'messages[].raw' } }],
+    ['no place for the message', { compose: { format: 'rfc822' } }, 'required_field_missing'],
+    ['an unknown field', { compose: { ...compose, from: 'x' } }, 'unknown_field'],
     ['a text', { compose: 'rfc822' }, 'wrong_type'],
     ['a body that is a text', { body: { content: { 'text/plain': { schema: text } } } }],
     ['recipients in one text', { properties: { to: text } }],
@@ -82,7 +82,7 @@ describe('`compose`', () => {
       },
     ],
     [
-      'attachments that are open',
+      'attachments with further properties',
       { properties: { attachments: { type: 'array', items: { type: 'object' } } } },
     ],
     ['a property at the place of the message', { properties: { raw: text } }],

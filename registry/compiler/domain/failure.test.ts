@@ -44,11 +44,11 @@ describe('`failure`', () => {
     ['a filter that is too long', `.${'a'.repeat(2_000)}`, 'out_of_bounds'],
     ['a block without when', { code: '.error' }, 'required_field_missing'],
     ['a misspelled field', { when: '.ok', kind: {} }, 'unknown_field'],
-    ['a code that is no path', { when: '.ok', code: '.a | .b' }, 'failure_invalid'],
+    ['a code that is not a path', { when: '.ok', code: '.a | .b' }, 'failure_invalid'],
     ['kinds without a code', { when: '.ok', kinds: { invalid: ['x'] } }, 'failure_invalid'],
     ['an unknown kind', { when: '.ok', code: '.e', kinds: { odd: ['x'] } }, 'failure_invalid'],
     ['a code as a number', { when: '.ok', code: '.e', kinds: { invalid: [5] } }, 'failure_invalid'],
-    ['an unknown kind of nothing', { when: '.ok', nothing_done: ['odd'] }, 'failure_invalid'],
+    ['an unknown kind in nothing_done', { when: '.ok', nothing_done: ['odd'] }, 'failure_invalid'],
   ])('is refused when it is %s', ([, value, code]) => {
     expect(codesOf((d) => setMember(d, 'failure', value))).toContain(code);
   });

@@ -89,7 +89,7 @@ describe('scope_param', () => {
     ['no position', [], 'wrong_type'],
     ['a position without label', [{ param: 'owner' }], 'wrong_type'],
     ['a label that looks like a key', createOnePosition('owner', { label: 'a:*' }), 'wrong_type'],
-    ['another way of reading', createOnePosition('owner', { as: 'upper' }), 'wrong_type'],
+    ['an unknown value of as', createOnePosition('owner', { as: 'upper' }), 'wrong_type'],
     ['a number', 5, 'wrong_type'],
   ])('may not be %s', ([, scope, code]) => {
     expect(compileWithScope(scope).codes).toContain(code);

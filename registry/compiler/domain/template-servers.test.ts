@@ -94,7 +94,11 @@ describe('servers that are for certain security schemes', () => {
     ],
     ['a way without server', [byToken], 'server_invalid /servers'],
     ['an empty list', [{ ...byToken, 'x-service-for': [] }], 'wrong_type /servers/0/x-service-for'],
-    ['a name', [{ ...byToken, 'x-service-for': 'token' }], 'wrong_type /servers/0/x-service-for'],
+    [
+      'the name of a scheme instead of a list',
+      [{ ...byToken, 'x-service-for': 'token' }],
+      'wrong_type /servers/0/x-service-for',
+    ],
   ])('are refused with %s', ([, servers, finding]) => {
     expect(codesAt(...servers)).toContain(finding);
   });
@@ -132,15 +136,24 @@ describe('a server variable with a value from the account', () => {
   });
 
   test.for<[what: string, server: Record<string, unknown>]>([
-    ['of a server for tokens', server({ account }, { for: ['token'] })],
-    ['of a server for all', server({ account }, { for: undefined })],
+    ['on a server for tokens', server({ account }, { for: ['token'] })],
+    ['on a server for all schemes', server({ account }, { for: undefined })],
     ['with a default', server({ account, default: 'a1' })],
     ['with a list of values', server({ account, enum: ['a1'] })],
-    ['in the host', server({ account }, { url: 'https://{site}.api.example.com' })],
-    ['by plain http', server({ account: { ...account, get: 'http://api.example.com/sites' } })],
-    ['from a URL with variables', server({ account: { ...account, get: 'https://{x}.example' } })],
-    ['by a filter', server({ account: { ...account, value: '.id | env' } })],
-    ['without a list', server({ account: { ...account, items: '.sites' } })],
+    ['if it stands in the host', server({ account }, { url: 'https://{site}.api.example.com' })],
+    [
+      'if its look-up uses plain http',
+      server({ account: { ...account, get: 'http://api.example.com/sites' } }),
+    ],
+    [
+      'if its look-up has a URL with variables',
+      server({ account: { ...account, get: 'https://{x}.example' } }),
+    ],
+    [
+      'if its value is a filter and not a path',
+      server({ account: { ...account, value: '.id | env' } }),
+    ],
+    ['if its look-up has no path to a list', server({ account: { ...account, items: '.sites' } })],
     [
       'beside another variable',
       server(

@@ -111,7 +111,7 @@ describe('compiling a template (compileTemplate)', () => {
   });
 
   test.for<[text: string]>([['[]'], ['42'], ['""'], ['null'], ['']])(
-    'refuses the text %j, which is no document',
+    'refuses the text %j, which is not a document',
     ([text]) => {
       expect(compileTemplate(text, compileOptions)).toMatchObject({
         report: { valid: false },
