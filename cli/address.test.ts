@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { coversEndpoint, parseGatewayUrl, parseSafeUrl } from './address.ts';
+import { adviseOnAddress, coversEndpoint, parseGatewayUrl, parseSafeUrl } from './address.ts';
 
 test.each([
   [undefined, 'http://127.0.0.1:8080'],
@@ -33,6 +33,11 @@ test.each([
   'a.example',
 ])('a credential may not go to %j', (url) => {
   expect(() => parseSafeUrl(url)).toThrow(/is refused|is not a URL/);
+});
+
+test('the advice on a gateway that does not answer at ::1 names the address at which one listens', () => {
+  expect(adviseOnAddress('http://[::1]:8080')).toContain('use http://127.0.0.1:8080,');
+  expect(adviseOnAddress('http://127.0.0.1:8080')).not.toContain('HOST');
 });
 
 test.each([

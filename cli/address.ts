@@ -42,6 +42,14 @@ export function isLoopbackHttp(url: URL): boolean {
   return url.protocol === 'http:' && loopbackHostPattern.test(url.hostname);
 }
 
+/** What to do when a gateway does not answer at the address. */
+export function adviseOnAddress(gateway: string): string {
+  const url = URL.parse(gateway);
+  if (url?.hostname !== '[::1]') return 'Check the address, and that it is running.';
+  const address = gateway.replace('[::1]', '127.0.0.1');
+  return `A gateway without the setting HOST listens at 127.0.0.1 alone: use ${address}, or start it with HOST=::1.`;
+}
+
 /**
  * Whether a protected resource (RFC 9728) covers an endpoint: both have the same origin, and the
  * resource's path equals the endpoint's path or is a parent of it.

@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { authenticationOf, createRequestOptions } from '../credential/oauth.ts';
 import { oauthClient } from '../credential/file.ts';
 import type { OAuthClient } from '../credential/file.ts';
+import { exitCodes } from '../exit-codes.ts';
 import { Refusal, reasonOf } from '../refusal.ts';
 import type { AuthorizationServer } from './discover.ts';
 
@@ -64,7 +65,10 @@ export async function registerClient(server: AuthorizationServer): Promise<OAuth
   const answer = await oauth
     .dynamicClientRegistrationRequest(server, metadata, createRequestOptions(endpoint))
     .catch((error: unknown) => {
-      throw new Refusal(`${endpoint} does not answer (${reasonOf(error)}).`, { cause: error });
+      throw new Refusal(`${endpoint} does not answer (${reasonOf(error)}).`, {
+        cause: error,
+        exitCode: exitCodes.unreachable,
+      });
     });
   const body: unknown = await answer.json().catch(() => undefined);
   const parseResult = registrationAnswer.safeParse(body);

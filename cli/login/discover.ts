@@ -1,10 +1,11 @@
 import * as oauth from 'oauth4webapi';
 import { z } from 'zod';
 
-import { coversEndpoint, mcpEndpoint, parseSafeUrl } from '../address.ts';
+import { adviseOnAddress, coversEndpoint, mcpEndpoint, parseSafeUrl } from '../address.ts';
 import { parseChallenge } from '../challenge.ts';
 import type { Challenge } from '../challenge.ts';
 import { joinScopes } from '../credential/oauth.ts';
+import { exitCodes } from '../exit-codes.ts';
 import { Refusal, reasonOf } from '../refusal.ts';
 
 const timeoutMs = 20_000;
@@ -155,6 +156,7 @@ async function fetchSafely(url: URL, init: RequestInit = {}): Promise<Response> 
       signal: AbortSignal.timeout(timeoutMs),
     });
   } catch (error) {
-    throw new Refusal(`${url.origin} does not answer (${reasonOf(error)}).`, { cause: error });
+    const message = `${url.origin} does not answer (${reasonOf(error)}). ${adviseOnAddress(url.origin)}`;
+    throw new Refusal(message, { cause: error, exitCode: exitCodes.unreachable });
   }
 }

@@ -293,7 +293,7 @@ test.each([
   ['ftp://127.0.0.1', 'it must be https', 2],
   ['gateway', 'is not a URL', 2],
   ['https://me:secret@gateway.example', 'not the address of a gateway', 2],
-  ['http://127.0.0.1:1', 'does not answer', 1],
+  ['http://127.0.0.1:1', 'does not answer', 6],
 ])('a login fails before anything is sent to the address %s', async (url, message, exitCode) => {
   await using world = await startWorld();
   const { code, stderr } = await runLogin(['--url', url, '--credential-file', world.file]);

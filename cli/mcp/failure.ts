@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 
 import type { Access } from '../credential/access.ts';
 import { joinScopes } from '../credential/oauth.ts';
+import { adviseOnAddress } from '../address.ts';
 import { Refusal, reasonOf } from '../refusal.ts';
 import { quoteForShell } from '../words.ts';
 import { missingScopeOf } from './transport.ts';
@@ -71,7 +72,7 @@ export function failureOfError(error: unknown, { gateway }: Access): Failure {
   if (error instanceof Refusal) return { code: serverErrorCode, message: error.message };
   return {
     code: serverErrorCode,
-    message: `The gateway at ${gateway} did not answer (${reasonOf(error)}).`,
+    message: `The gateway at ${gateway} did not answer (${reasonOf(error)}). ${adviseOnAddress(gateway)}`,
   };
 }
 

@@ -1,6 +1,7 @@
 import type { ErrorEnvelope } from '#contracts/http/errors';
 import { accessWithKey, accessWithLogin } from '../credential/access.ts';
 import type { Access } from '../credential/access.ts';
+import { adviseOnAddress } from '../address.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { Refusal, misuse, reasonOf } from '../refusal.ts';
 import {
@@ -154,7 +155,7 @@ async function sendRequest(
     return await fetch(url, init);
   } catch (error) {
     throw new Refusal(
-      `The gateway at ${gateway} did not answer (${reasonOf(error)}). Check the address, and that it is running.`,
+      `The gateway at ${gateway} did not answer (${reasonOf(error)}). ${adviseOnAddress(gateway)}`,
       { cause: error, exitCode: exitCodes.unreachable },
     );
   }

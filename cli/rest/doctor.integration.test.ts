@@ -93,6 +93,6 @@ test('doctor, when nothing answers and there is no login, names the address firs
   const args = ['doctor', '--url', url, '--profile', 'none'];
   const { code, stdout } = await world.runHere(...args);
   expect(code).toBe(6);
-  expect(stdout).toContain(`${url} does not answer (ECONNREFUSED). Start the gateway`);
+  expect(stdout).toContain(`${url} does not answer (ECONNREFUSED). Check the address`);
   expect(stdout).toContain('login:   NOT OK');
 });

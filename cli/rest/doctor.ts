@@ -2,7 +2,7 @@ import type { Me } from '#contracts/http/identities';
 import type { status } from '#contracts/http/status';
 import type { z } from 'zod';
 
-import { parseGatewayUrl } from '../address.ts';
+import { adviseOnAddress, parseGatewayUrl } from '../address.ts';
 import { exitCodes } from '../exit-codes.ts';
 import type { ExitCode } from '../exit-codes.ts';
 import { Refusal, reasonOf } from '../refusal.ts';
@@ -78,7 +78,7 @@ async function checkGateway(gateway: string): Promise<Finding[]> {
   try {
     live = await probe(`${gateway}/health/live`);
   } catch (error) {
-    const message = `${gateway} does not answer (${reasonOf(error)}). Start the gateway ("action-gateway start" on this machine), or correct the address (--url, ACTION_GATEWAY_URL).`;
+    const message = `${gateway} does not answer (${reasonOf(error)}). ${adviseOnAddress(gateway)} "npm start" in a clone starts one on this machine; --url or ACTION_GATEWAY_URL names another.`;
     return [problem('gateway', { message, exitCode: exitCodes.unreachable })];
   }
   if (live.body.status !== 'ok') {
