@@ -1,33 +1,51 @@
 #!/usr/bin/env node
 // Runs the CLI with Node 24, whichever Node version the editor or shell has found. This file is
 // plain JavaScript that Node 20 understands. It installs nothing, and writes nothing to stdout,
-// because stdout carries only JSON-RPC frames.
+// because stdout carries only JSON-RPC frames. The package of the command line has a copy of it
+// beside the compiled program.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { constants } from 'node:os';
 import path from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 
 const nodeMajor = 24;
-const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
+const folder = path.dirname(fileURLToPath(import.meta.url));
+const root = path.dirname(folder);
+const source = path.join(folder, 'main.ts');
+const isClone = existsSync(source);
+const main = isClone ? source : path.join(folder, 'main.js');
 
 if (Number(process.versions.node.split('.', 1)[0]) >= nodeMajor) {
-  await import('./main.ts');
+  await import(pathToFileURL(main).href);
 } else {
-  const installed = path.join(
-    root,
-    `node_modules/node-${process.platform}-${process.arch}`,
-    'bin/node',
-  );
-  if (existsSync(installed)) {
-    runWith(installed);
-  } else {
+  const installed = findInstalledNode();
+  if (installed === undefined) {
     process.stderr.write(
       `action-gateway needs Node ${nodeMajor} and this is ${process.versions.node}: ` +
-        `install Node ${nodeMajor}, or run "npm ci --omit=dev" in ${root}.\n`,
+        `install Node ${nodeMajor} (https://nodejs.org), or ${wayToGetNodeFromNpm()}.\n`,
     );
     process.exitCode = 1;
+  } else {
+    runWith(installed);
   }
+}
+
+/** The Node 24 that npm installs as an optional package on Linux; undefined without it. */
+function findInstalledNode() {
+  try {
+    const name = `node-${process.platform}-${process.arch}`;
+    return createRequire(import.meta.url).resolve(`${name}/bin/node`);
+  } catch {
+    return undefined;
+  }
+}
+
+function wayToGetNodeFromNpm() {
+  return isClone
+    ? `run "npm ci --omit=dev" in ${root}`
+    : 'on Linux install this package again where npm reaches its registry, without --omit=optional';
 }
 
 /**
@@ -35,7 +53,6 @@ if (Number(process.versions.node.split('.', 1)[0]) >= nodeMajor) {
  */
 function runWith(node) {
   const follow = path.join(root, 'scripts/follow-starter.mjs');
-  const main = path.join(root, 'cli/main.ts');
   const child = spawn(node, ['--import', follow, main, ...process.argv.slice(2)], {
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
     env: { ...process.env, ACTION_GATEWAY_STARTER: String(process.pid) },

@@ -8,6 +8,8 @@ import { defineConfig } from 'vite';
 import type { Plugin } from 'vite';
 import solid from 'vite-plugin-solid';
 
+import { addLicences } from '../scripts/licences.ts';
+
 const gatewayUrl = 'http://127.0.0.1:8080';
 
 /**
@@ -16,7 +18,13 @@ const gatewayUrl = 'http://127.0.0.1:8080';
  */
 export default defineConfig({
   root: fileURLToPath(new URL('.', import.meta.url)),
-  plugins: [solid(), tailwindcss(), compressAssets()],
+  plugins: [
+    solid(),
+    tailwindcss(),
+    // Its style sheet is part of the dashboard's.
+    addLicences('third-party-licenses.txt', ['tailwindcss']),
+    compressAssets(),
+  ],
   build: {
     target: 'es2022',
     // No asset is inlined, because the content security policy allows nothing inline.

@@ -157,6 +157,8 @@ async function buildDashboard(node) {
     'dashboard',
     'services-src/contracts',
     'services-src/hidden-characters',
+    'services-src/permission-key',
+    'scripts/licences.ts',
     'package-lock.json',
   ]);
   if (existsSync(stampFile) && readFileSync(stampFile, 'utf8') === hash) return;
