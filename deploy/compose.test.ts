@@ -126,6 +126,21 @@ test('docker-compose.yml gives each component enough time to stop', () => {
   }
 });
 
+test('every image of docker-compose.yml and the Dockerfile has an exact tag, its own that of the version', async () => {
+  const read = (path: string) => readFile(new URL(`../${path}`, import.meta.url), 'utf8');
+  const { version } = JSON.parse(await read('package.json'));
+  const bases = [...(await read('deploy/Dockerfile')).matchAll(/^FROM (\S+)/gm)].map(
+    ([, name]) => name,
+  );
+  const images = Object.values(services).map(({ image }) => image);
+
+  for (const image of [...images, ...bases])
+    expect(image).toMatch(/^[a-z-]+:\d+\.\d+(\.\d+)?(-[a-z]+)?$/);
+  expect(new Set(images.filter((image) => image?.startsWith('agent-action-gateway')))).toEqual(
+    new Set([`agent-action-gateway:${version}`]),
+  );
+});
+
 test('docs/operating.md names the versions that are needed, tested and started', async () => {
   const read = (path: string) => readFile(new URL(`../${path}`, import.meta.url), 'utf8');
   const rows = (await read('docs/operating.md'))

@@ -12,11 +12,25 @@ const runCommand = promisify(execFile);
 const readRootFile = (name: string) => readFile(new URL(`../${name}`, import.meta.url), 'utf8');
 const runGit = async (...args: string[]) => (await runCommand('git', args)).stdout.trim();
 
+const readVersion = async (name: string) => JSON.parse(await readRootFile(name)).version as string;
+/** The version after a word such as `appVersion: `. */
+const findVersion = async (name: string, word: string) =>
+  new RegExp(`^ *${word}(\\S+)$`, 'm').exec(await readRootFile(name))?.[1];
+
 const tags = (await runGit('tag', '--list', '--sort=-version:refname')).split('\n');
 const lastTag = tags.find((tag) => /^v\d/.test(tag));
 const problems = findProblems({
-  version: JSON.parse(await readRootFile('package.json')).version,
-  lockedVersion: JSON.parse(await readRootFile('package-lock.json')).version,
+  version: await readVersion('package.json'),
+  otherVersions: {
+    'package-lock.json': await readVersion('package-lock.json'),
+    'cli/npm/package.json': await readVersion('cli/npm/package.json'),
+    'docker-compose.yml': await findVersion('docker-compose.yml', 'image: agent-action-gateway:'),
+    'deploy/helm/Chart.yaml': await findVersion('deploy/helm/Chart.yaml', 'appVersion: '),
+    'docs/kubernetes.md': await findVersion(
+      'docs/kubernetes.md',
+      'docker push \\S+/agent-action-gateway:',
+    ),
+  },
   changelog: await readRootFile('CHANGELOG.md'),
   changedFiles: await runGit('status', '--porcelain'),
   tags,

@@ -1,6 +1,7 @@
 export interface ReleaseCandidate {
   readonly version: string;
-  readonly lockedVersion: string;
+  /** The versions of the files that have to name the same, by path. */
+  readonly otherVersions: Readonly<Record<string, string | undefined>>;
   readonly changelog: string;
   /** The output of `git status --porcelain`. */
   readonly changedFiles: string;
@@ -13,16 +14,18 @@ export interface ReleaseCandidate {
 
 /** What prevents the commit from becoming a release, one sentence for each problem. */
 export function findProblems(candidate: ReleaseCandidate): string[] {
-  const { version, lockedVersion, changelog, changedFiles, tags, lastRelease, baseline } =
+  const { version, otherVersions, changelog, changedFiles, tags, lastRelease, baseline } =
     candidate;
   const [firstHeading = ''] = /^## .*$/m.exec(changelog) ?? [];
   return [
     ...(/^\d+\.\d+\.\d+$/.test(version) && version !== '0.0.0'
       ? []
       : [`package.json: the version ${version} is none of a release.`]),
-    ...(lockedVersion === version
-      ? []
-      : [`package-lock.json has the version ${lockedVersion}: run npm install.`]),
+    ...Object.entries(otherVersions).flatMap(([file, other]) =>
+      other === version
+        ? []
+        : [`${file} has the version ${other}: set it to ${version} (CONTRIBUTING.md).`],
+    ),
     ...(firstHeading.startsWith(`## ${version} `)
       ? []
       : [`CHANGELOG.md begins with "${firstHeading}", not with "## ${version} (date)".`]),
