@@ -20,7 +20,7 @@ const credentialFileOption: OptionRow = [
 ];
 const waitOption: OptionRow = [
   '--wait [time]',
-  'wait for an approval, by default 15m; exits with 5 when nobody decides',
+  'wait for an approval, by default 15m; exits with 5 without a decision',
 ];
 const noBrowserOption: OptionRow = ['--no-browser', 'print the address only'];
 
