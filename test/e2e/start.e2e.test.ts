@@ -47,6 +47,14 @@ describe('the command node start.ts', { timeout: 300_000 }, () => {
     const firstSignInUrl = new URL(await firstProgram.signInUrl());
     expect(firstSignInUrl.origin).toBe(await firstProgram.url());
     expect(firstSignInUrl.href).toMatch(/\/sign-in\?token=sil_/);
+    // A first start says nothing that a person would have to look into.
+    expect(firstProgram.output.stderr).toBe('');
+    const lines = firstProgram.output.stdout.trim().split('\n');
+    const loudLines = lines.filter((line) => !/^\{"level":"(debug|info)"/.test(line));
+    expect(loudLines).toEqual([
+      `Agent Action Gateway: ${firstSignInUrl.origin}`,
+      `Sign in: ${firstSignInUrl.href}`,
+    ]);
     firstProgram.kill('SIGINT');
     expect(await firstProgram.ended).toEqual({ code: 0, signal: null });
     expect(await processesOf(dir.path)).toEqual([]);
