@@ -78,6 +78,14 @@ describe.skipIf(!chromium.isAvailable)(`the dashboard of a running gateway${chro
     expect(await findAccessibilityProblems(page)).toEqual([]);
   });
 
+  test('comes with the licences of the packages in it', async () => {
+    const answer = await fetch(`${url}/third-party-licenses.txt`);
+    expect(answer.headers.get('content-type')).toContain('text/plain');
+    const text = await answer.text();
+    for (const name of ['solid-js', '@kobalte/core', '@tanstack/solid-query', 'tailwindcss'])
+      expect(text).toMatch(new RegExp(`^${name} \\d+\\.\\d+\\.\\d+ \\(MIT\\)$`, 'm'));
+  });
+
   test('signs the first admin in with the one-time link, and shows the home page and an empty queue', async () => {
     await page.goto(firstSignInUrl);
     await page.getByRole('button', { name: 'Sign in' }).click();
