@@ -132,14 +132,18 @@ describe('the documentation', () => {
     expect(text.match(/^curl /gm)?.length).toBeGreaterThanOrEqual(routes.length);
   });
 
-  test('holds every file of docs/ and docs/reference/', () => {
+  test('holds every file of docs/, docs/guides/ and docs/reference/', () => {
     const namesIn = (folder: string, prefix: string) =>
       readdirSync(new URL(`../../docs/${folder}`, import.meta.url))
         .filter((name) => name.endsWith('.md'))
         .map((name) => `${prefix}${name}`);
 
     expect(Object.keys(servedFiles).toSorted()).toEqual(
-      [...namesIn('', ''), ...namesIn('reference', 'reference/')].toSorted(),
+      [
+        ...namesIn('', ''),
+        ...namesIn('guides', 'guides/'),
+        ...namesIn('reference', 'reference/'),
+      ].toSorted(),
     );
   });
 

@@ -11,8 +11,12 @@ import type { Section } from './markdown.ts';
 
 const docsFolder = new URL('../../docs/', import.meta.url);
 
-/** The files of `docs/` that are served, with what each is about. */
+/** The files of `docs/` that are served, in the order of the list of pages, with what each is about. */
 export const servedFiles: Readonly<Record<string, string>> = {
+  'guides/agent-builder.md': 'for those who write or run agents: from the credential to webhooks',
+  'guides/approver-and-owner.md': 'for those who decide about calls, and own agents and services',
+  'guides/operator.md':
+    'for those who run the gateway: start, settings, backup, monitoring, upgrade',
   'api.md': 'the routes and the MCP tools in prose, with their fields',
   'cli.md': 'the command line `action-gateway`',
   'services.md': 'the built-in services, their actions and risks',

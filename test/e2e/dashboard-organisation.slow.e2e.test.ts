@@ -199,7 +199,7 @@ describe.skipIf(!chromium.isAvailable)(`the pages of the organisation${chromium.
     });
     const { page: auditorPage } = await openAs(auditor);
     await auditorPage.goto(`${world.url}/members`);
-    await auditorPage.getByText('ida').first().waitFor();
+    await auditorPage.getByRole('button', { name: 'Show removed people (1)' }).waitFor();
     const acts = auditorPage.getByRole('main').getByRole('button');
     expect(await acts.allTextContents()).toEqual(['Show removed people (1)']);
     await auditorPage.goto(`${world.url}/webhooks`);
