@@ -1,0 +1,100 @@
+import { readFile, readdir } from 'node:fs/promises';
+
+/**
+ * A code block of a Markdown page. What follows the language in its first line says what a test does
+ * with it; pages do not show that.
+ */
+export interface CodeBlock {
+  /** The page and the line at which the block begins, `README.md:12`. */
+  readonly place: string;
+  readonly language: string;
+  readonly text: string;
+  /** Why no test runs the block (`skip="…"`); undefined if a test does. */
+  readonly skip: string | undefined;
+  /** The name under which the reader saves the block (`file=agent.mjs`). */
+  readonly file: string | undefined;
+  /** The block is what the block before it prints (`output`); `…` stands for any text. */
+  readonly isOutput: boolean;
+  /** The status with which a command of the block fails (`exit=5`), or 0. */
+  readonly exit: number;
+  /** What happens while the block runs (`while=deciding`, `while=stopped`). */
+  readonly meanwhile: string | undefined;
+}
+
+const root = new URL('../../', import.meta.url);
+const knownMarks = /^(?:skip="[^"]+"|file=[\w.-]+|output|exit=\d+|while=(?:deciding|stopped))$/;
+
+/** Reads the code blocks of the README and of each guide, by page; the README is first. */
+export async function readTestedPages(): Promise<Map<string, CodeBlock[]>> {
+  const guides = await readdir(new URL('docs/guides/', root));
+  const pages = ['README.md', ...guides.toSorted().map((name) => `docs/guides/${name}`)];
+  const read = async (page: string) =>
+    [page, codeBlocksIn(page, await readFile(new URL(page, root), 'utf8'))] as const;
+  return new Map(await Promise.all(pages.map(read)));
+}
+
+export function codeBlocksIn(page: string, markdown: string): CodeBlock[] {
+  const blocks: CodeBlock[] = [];
+  let open: { readonly info: string; readonly place: string; readonly lines: string[] } | undefined;
+  for (const [index, line] of markdown.split('\n').entries()) {
+    if (!line.startsWith('```')) open?.lines.push(line);
+    else if (open === undefined) {
+      open = { info: line.slice(3), place: `${page}:${index + 1}`, lines: [] };
+    } else {
+      blocks.push(createBlock(open));
+      open = undefined;
+    }
+  }
+  if (open !== undefined) throw new Error(`${open.place}: the block has no end`);
+  return blocks;
+}
+
+function createBlock({
+  info,
+  place,
+  lines,
+}: {
+  info: string;
+  place: string;
+  lines: readonly string[];
+}): CodeBlock {
+  const [language = '', ...marks] = info.match(/[\w-]+="[^"]*"|\S+/g) ?? [];
+  const unknown = marks.find((mark) => !knownMarks.test(mark));
+  if (unknown !== undefined) throw new Error(`${place}: unknown mark ${unknown}`);
+  const valueOf = (name: string) =>
+    marks
+      .find((mark) => mark.startsWith(`${name}=`))
+      ?.slice(name.length + 1)
+      .replaceAll('"', '');
+  return {
+    place,
+    language,
+    text: lines.join('\n'),
+    skip: valueOf('skip'),
+    file: valueOf('file'),
+    isOutput: marks.includes('output'),
+    exit: Number(valueOf('exit') ?? 0),
+    meanwhile: valueOf('while'),
+  };
+}
+
+/** Whether a text is as the page shows it: the parts between `…` occur in this order. Blanks at the ends of lines do not count. */
+export function isAsShown(shown: string, actual: string): boolean {
+  const [first = '', ...others] = tidy(shown).split('…');
+  let rest = tidy(actual);
+  if (!rest.startsWith(first)) return false;
+  rest = rest.slice(first.length);
+  for (const part of others) {
+    const at = rest.indexOf(part);
+    if (at === -1) return false;
+    rest = rest.slice(at + part.length);
+  }
+  return rest === '' || others.at(-1) === '';
+}
+
+const tidy = (text: string) =>
+  text
+    .split('\n')
+    .map((line) => line.trimEnd())
+    .join('\n')
+    .trim();
