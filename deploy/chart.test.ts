@@ -37,7 +37,7 @@ describe.for(migrateAndComponents)('the chart gives $name', (component) => {
     expect([...given, ...volume].toSorted()).toEqual(Object.keys(environment).toSorted());
   });
 
-  test('what compose fixes, with the names of its own Services', () => {
+  test('the values that compose fixes, with the host names of its Services', () => {
     for (const [variable, value] of Object.entries(component.fixed)) {
       const composeValue = interpolate(String(environment[variable]), {});
       expect(value.replace('{release}-', '')).toBe(composeValue);
