@@ -12,6 +12,8 @@ interface Container {
   readonly image: string;
   readonly args: readonly string[];
   readonly env: readonly { readonly name: string; readonly value: string }[];
+  readonly ports?: readonly { readonly name: string; readonly containerPort: number }[];
+  readonly volumeMounts: readonly { readonly name: string; readonly mountPath: string }[];
   readonly resources: { readonly limits: object; readonly requests: object };
   readonly securityContext: object;
 }
@@ -19,7 +21,13 @@ export interface PodSpec {
   readonly containers: readonly Container[];
   readonly initContainers?: readonly Container[];
   readonly terminationGracePeriodSeconds: number;
-  readonly volumes: readonly { readonly secret?: { readonly secretName: string } }[];
+  readonly volumes: readonly {
+    readonly name: string;
+    readonly secret?: {
+      readonly secretName: string;
+      readonly items?: readonly { readonly key: string; readonly path: string }[];
+    };
+  }[];
 }
 
 /** A release `aag` of the chart with these values. */

@@ -19,6 +19,8 @@ export interface ComponentProcess {
 
 interface Options {
   readonly component: Component;
+  /** The arguments of Node; by default the `main.ts` of the component. */
+  readonly args?: readonly string[];
   /** The checkout from which the process is started; by default this one. */
   readonly folder?: string;
   readonly environment: Environment;
@@ -33,11 +35,12 @@ process.once('exit', () => {
   for (const each of processes) each.signal('SIGKILL');
 });
 
-/** Starts `main.ts` of the component; does not wait until it is ready. */
+/** Starts the process of a component; does not wait until it is ready. */
 export async function startComponent(options: Options): Promise<ComponentProcess> {
-  const { component, folder, environment, healthPort, logPath } = options;
+  const { component, args = [`${component}/main.ts`], folder, environment } = options;
+  const { healthPort, logPath } = options;
   await using log = await open(logPath, 'a');
-  const child = spawn(process.execPath, [`${component}/main.ts`], {
+  const child = spawn(process.execPath, args, {
     cwd: folder,
     env: {
       ...programEnv,
