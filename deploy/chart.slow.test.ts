@@ -1,8 +1,9 @@
-import { mkdtemp, mkdir, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { parseAllDocuments } from 'yaml';
 
 import { loadConfig, settings } from '#config';
 import type { Setting } from '#config';
@@ -273,4 +274,20 @@ test('the notes say where the gateway is and how the first person signs in', asy
   expect(notes).toContain('port-forward service/aag-gateway 8080');
   expect(notes).toContain("grep 'Sign in'");
   expect(await renderNotes(releaseOf(minimal))).toContain('https://gateway.example.com');
+});
+
+test('every example of values in docs/kubernetes.md makes objects that Kubernetes accepts', async () => {
+  const page = await readFile(new URL('../docs/kubernetes.md', import.meta.url), 'utf8');
+  const examples = [...page.matchAll(/^```yaml\n(.*?)^```$/gms)].flatMap(([, block = '']) =>
+    parseAllDocuments(block).map((each) => each.toJS()),
+  );
+  // Values by themselves, of an Application of Argo CD, and of a HelmRelease of Flux.
+  const given = examples.flatMap(({ apiVersion, spec, ...values }) =>
+    apiVersion === undefined ? values : (spec.source?.helm?.valuesObject ?? spec.values ?? []),
+  );
+
+  expect(given).toHaveLength(5);
+  for (const values of given) {
+    expect(await checkKubeObjects(await render({ ...minimal, ...values }))).toEqual([]);
+  }
 });
