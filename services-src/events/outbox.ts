@@ -4,11 +4,12 @@ import { v7 as uuidv7 } from 'uuid';
 
 import type { Transaction } from '#database';
 import { AppError } from '#errors';
-import { event as eventSchema, isForAuditAlone } from '../contracts/events.ts';
+import { isForAuditAlone } from '../contracts/events.ts';
 import type { Event, EventType } from '../contracts/events.ts';
 import type { AuditEntry } from '../contracts/audit.ts';
 import { readTolerantly } from '../contracts/tolerant.ts';
 import { inActiveTrace } from './event-spans.ts';
+import { compiledEvent } from './read-message.ts';
 
 export interface NewEvent {
   /**
@@ -92,7 +93,7 @@ export function prepareEvent(newEvent: NewEvent): {
   const createdEvent = inActiveTrace(createEvent({ ...newEvent, id: newEvent.id ?? rowId }));
   // The audit entry may have been stored by a replica of a later release and be published by this
   // one, so it may have members and values that this release does not know.
-  const readResult = readTolerantly(eventSchema, createdEvent, 'pass');
+  const readResult = readTolerantly(compiledEvent, createdEvent, 'pass');
   if (!readResult.success) throw readResult.error;
   const event = readResult.data;
   const body = JSON.stringify(event);

@@ -26,7 +26,8 @@ export interface ReadMessage {
 /** More events than any publisher puts into one message. */
 const messageEventsMax = 256;
 const unreadCharactersMax = 16_384;
-const compiledEvent = z.compile(eventSchema);
+/** The schema of an event, compiled because every call makes and reads several. */
+export const compiledEvent = z.compile(eventSchema);
 const uuidNamespace = '3e7c4f52-8d1b-4b7e-9a55-0f6f2c1d9a10';
 /** The form of every event type; longer ones do not fit into an audit record. */
 const typePattern = /^[a-z_]+(?:\.[a-z_]+)+$/;
