@@ -46,9 +46,9 @@ async function findStreamedEvent(auditId: string): Promise<Event | undefined> {
   const messages = await consumer.fetch({ max_messages: 200, expires: 1_000 });
   let found: Event | undefined;
   for await (const message of messages) {
-    const event = message.json<Event>();
+    const events = [message.json<Event | Event[]>()].flat();
     message.ack();
-    if (event.data['audit_id'] === auditId) found = event;
+    found = events.find((event) => event.data['audit_id'] === auditId);
     if (found) break;
   }
   return found;

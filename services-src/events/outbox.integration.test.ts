@@ -12,8 +12,10 @@ import { createTestEnvironment } from '../../test/support/environment.ts';
 import type { TestEnvironment } from '../../test/support/environment.ts';
 import { consumeEvents } from './consume.ts';
 import { appendEvent, createEvent } from './outbox.ts';
+import type { OutboxRow } from './outbox.sql.ts';
 import { openPublisher } from './publish.ts';
 import { startRelay } from './relay.ts';
+import { openRowPublisher } from './stream-messages.ts';
 
 let environment: TestEnvironment;
 beforeAll(async () => {
@@ -58,6 +60,51 @@ test('an event that is too large for the stream fails its transaction, and does 
   });
   await expect.poll(() => seen.map(({ id }) => id)).toEqual([large.id, small.id]);
   await expect.poll(() => db`select 1 from outbox where published_at is null`).toHaveLength(0);
+});
+
+test('records that only the audit log reads travel in common messages, and none is lost when a relay repeats some of them together with others', async () => {
+  const logger = pino({ enabled: false });
+  await using db = openDatabase({
+    url: environment.variables['EXECUTOR_DATABASE_URL'] ?? '',
+    schema: 'executor',
+    connectionsMax: 3,
+  });
+  const append = async (count: number) =>
+    db.transaction(async (tx) => {
+      const ids: string[] = [];
+      for (let at = 0; at < count; at += 1) {
+        const { id } = await appendEvent(tx, {
+          type: 'action.outcome',
+          orgId: randomUUID(),
+          audience: [],
+          data: {},
+          audit: blankAuditEntry('Called'),
+        });
+        ids.push(id);
+      }
+      return ids;
+    });
+  const seen: Event[] = [];
+  await using _reader = consumeEvents({
+    bus: await environment.connectReader('audit'),
+    durable: 'audit',
+    logger,
+    handle: async (events) => void seen.push(...events),
+  });
+  const bus = await environment.connect('executor');
+  const publishRows = openRowPublisher(bus, 'executor');
+  const rowsOf = async (ids: readonly string[]) =>
+    db<OutboxRow[]>`select id, type, body from outbox where id = any(${ids}) order by id`;
+
+  const ids = await append(100);
+  const rows = await rowsOf(ids);
+  for (const part of [rows.slice(0, 50), rows.slice(0, 50), rows.slice(49)]) {
+    const { storedRows, failure } = await publishRows('AUDIT', part);
+    expect(failure).toBeUndefined();
+    expect(storedRows).toEqual(part);
+  }
+  await expect.poll(() => seen.length).toBe(101);
+  expect([...new Set(seen.map(({ id }) => id))]).toEqual(ids);
 });
 
 test('the reader of an event continues its trace, by the outbox as well as directly', async () => {

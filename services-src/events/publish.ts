@@ -4,10 +4,12 @@ import { headers as createHeaders } from '@nats-io/transport-node';
 
 import type { Bus } from '#bus';
 import { AppError } from '#errors';
+import { handleInGroups } from '#process';
 import type { Logger } from '#telemetry';
 import { auditStream, batchSubjectOf, recordSubjectOf } from '../contracts/events.ts';
 import type { Event } from '../contracts/events.ts';
 import type { Component } from '../contracts/vocabulary.ts';
+import { batchLimitsOf, messageBytesMax } from './batch-limits.ts';
 import { publishInSpan } from './event-spans.ts';
 
 export interface Publisher {
@@ -15,19 +17,13 @@ export interface Publisher {
   publish(event: Event): Promise<void>;
 }
 
-interface WaitingEvent {
+interface SerialisedEvent {
   readonly event: Event;
   /** The event as JSON. */
   readonly body: string;
   readonly bytes: number;
-  readonly settle: (failure?: AppError) => void;
 }
 
-const batchEventsMax = 64;
-/** The most bytes of a message with several events. A single larger event is sent alone. */
-const batchBytesMax = 1_048_576;
-/** Bytes of a NATS message that are not events: headers and the brackets of a list. */
-const messageOverheadBytes = 1_024;
 const timeoutMs = 2_000;
 
 /**
@@ -35,69 +31,31 @@ const timeoutMs = 2_000;
  * database (reads, and refusals by the gateway) are published in this way, and only the audit log
  * reads them; all others go through the outbox.
  *
- * One message is sent at a time. Events that arrive while it is sent go together into the next one:
- * under load they share the cost of a message at JetStream and at the reader, and a single call
- * does not wait.
+ * One message is sent at a time, with all events that arrived while the one before it was sent: under
+ * load they share the cost of a message at JetStream and at the reader.
  */
 export function openPublisher(bus: Bus, owner: Component, logger: Logger): Publisher {
-  let waitingEvents: WaitingEvent[] = [];
-  let isSending = false;
-
-  const sendBatch = async (batch: readonly WaitingEvent[]): Promise<void> => {
+  const sendBatch = async (batch: readonly SerialisedEvent[]): Promise<readonly undefined[]> => {
     const [first] = batch;
-    if (first === undefined) return;
+    if (first === undefined) return [];
     const isAlone = batch.length === 1;
     const subject = isAlone ? recordSubjectOf(owner, first.event.type) : batchSubjectOf(owner);
     const body = isAlone ? first.body : `[${batch.map((each) => each.body).join()}]`;
     try {
       await storeEvent(bus, logger, { subject, body, id: first.event.id });
-      for (const { settle } of batch) settle();
+      return batch.map(() => undefined);
     } catch (cause) {
-      for (const { settle } of batch) settle(notRecorded(cause));
+      throw notRecorded(cause);
     }
   };
-  const publishQueued = async (): Promise<void> => {
-    if (isSending) return;
-    isSending = true;
-    while (waitingEvents.length > 0) {
-      const count = countFittingEvents(waitingEvents, messageBytesMax(bus));
-      const batch = waitingEvents.slice(0, count);
-      waitingEvents = waitingEvents.slice(count);
-      await sendBatch(batch);
-    }
-    isSending = false;
-  };
-
+  const sendInBatches = handleInGroups({
+    ...batchLimitsOf(bus, ({ bytes }: SerialisedEvent) => bytes),
+    handle: sendBatch,
+  });
   const queueEvent = (event: Event) =>
-    new Promise<void>((resolve, reject) => {
-      const settle = (failure?: AppError) => (failure ? reject(failure) : resolve());
-      waitingEvents.push({
-        event,
-        ...serialiseEvent(event, messageBytesMax(bus), logger),
-        settle,
-      });
-      void publishQueued();
-    });
+    sendInBatches({ event, ...serialiseEvent(event, messageBytesMax(bus), logger) });
 
   return { publish: (event) => publishInSpan(auditStream, event, queueEvent) };
-}
-
-/** The most bytes of events that fit into one message, by the NATS server's limit. */
-function messageBytesMax({ nats }: Bus): number {
-  return (nats.info?.max_payload ?? batchBytesMax) - messageOverheadBytes;
-}
-
-/** The number of waiting events that fit into one message; at least one. */
-function countFittingEvents(waitingEvents: readonly WaitingEvent[], bytesMax: number): number {
-  const messageBytesLimit = Math.min(batchBytesMax, bytesMax);
-  let bytes = 0;
-  let count = 0;
-  for (const each of waitingEvents) {
-    bytes += each.bytes + 1;
-    if (count === batchEventsMax || (count > 0 && bytes > messageBytesLimit)) break;
-    count += 1;
-  }
-  return count;
 }
 
 /**
@@ -108,7 +66,7 @@ function serialiseEvent(
   event: Event,
   bytesMax: number,
   logger: Logger,
-): Pick<WaitingEvent, 'body' | 'bytes'> {
+): Pick<SerialisedEvent, 'body' | 'bytes'> {
   const body = JSON.stringify(event);
   const bytes = Buffer.byteLength(body);
   const { audit } = event;

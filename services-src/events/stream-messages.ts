@@ -1,3 +1,5 @@
+import { hash } from 'node:crypto';
+
 import {
   jetstream,
   JetStreamApiCodes,
@@ -8,14 +10,17 @@ import { errors } from '@nats-io/transport-node';
 
 import { storeApi } from '#bus';
 import type { Bus } from '#bus';
+import { countFitting } from '#process';
 import {
   auditStream,
+  batchSubjectOf,
   eventSubjectOf,
   isForAuditAlone,
   recordSubjectOf,
 } from '../contracts/events.ts';
 import type { Event, StreamName } from '../contracts/events.ts';
 import type { Component } from '../contracts/vocabulary.ts';
+import { batchLimitsOf } from './batch-limits.ts';
 import type { OutboxRow } from './outbox.sql.ts';
 
 const timeoutMs = 5_000;
@@ -57,20 +62,35 @@ export function openRowPublisher(bus: Bus, owner: Component): PublishRows {
       (error: unknown) => (error instanceof JetStreamApiError ? error : failure),
     );
   };
+  const limits = batchLimitsOf<OutboxRow>(bus, ({ body }) => Buffer.byteLength(body));
   return async (stream, rows) => {
+    const isInBatch = ({ type }: OutboxRow) => stream === auditStream && isForAuditAlone(type);
+    const groups = rows.filter((row) => !isInBatch(row)).map((row) => [row]);
+    const together = rows.filter(isInBatch);
+    while (together.length > 0) groups.push(together.splice(0, countFitting(together, limits)));
     let hasTaken = false;
-    const publishResults = await Promise.allSettled(
-      rows.map(async (row) => {
-        const message = messageOf(owner, stream, row);
-        if (message === undefined) return;
-        const { subject, body } = message;
-        await store.publish(subject, body, { msgID: row.id, expect: { streamName: stream } });
+    const storedRows = new Set<OutboxRow>();
+    const publishGroup = async (group: readonly OutboxRow[]): Promise<void> => {
+      const message = messageOf(owner, stream, group);
+      if (message !== undefined) {
+        const { subject, body, id } = message;
+        await store.publish(subject, body, { msgID: id, expect: { streamName: stream } });
         hasTaken = true;
-      }),
+      }
+      for (const row of group) storedRows.add(row);
+    };
+    const publishResults = await Promise.allSettled(
+      groups.map((group) =>
+        publishGroup(group).catch(async (error: Error) => {
+          // A stream that has no room for all of them may have room for some.
+          if (group.length === 1 || !isRefusedByStream(error)) throw error;
+          for (const row of group) await publishGroup([row]);
+        }),
+      ),
     );
     const failedResult = publishResults.find((each) => each.status === 'rejected');
     return {
-      storedRows: rows.filter((_, at) => publishResults[at]?.status === 'fulfilled'),
+      storedRows: rows.filter((row) => storedRows.has(row)),
       hasTaken,
       failure: await explainFailure(stream, failedResult?.reason as Error | undefined),
     };
@@ -90,23 +110,36 @@ export function isRefusedByStream(failure: Error | undefined): boolean {
 }
 
 /**
- * The message that a stream gets for a row; undefined when it gets none. AUDIT gets the record of
+ * The message that a stream gets for rows; undefined when it gets none. AUDIT gets the record of
  * an event, without the event's data if EVENTS gets the event too. EVENTS gets the event without
- * its record.
+ * its record. Only records that nobody but audit reads are several in one message. Its id, by which
+ * the stream recognises a duplicate, is made from the ids of all rows: a relay that repeats only
+ * some of them, or further ones with them, sends another message.
  */
 function messageOf(
   owner: Component,
   stream: StreamName,
-  { type, body }: OutboxRow,
-): { subject: string; body: string } | undefined {
+  rows: readonly OutboxRow[],
+): { subject: string; body: string; id: string } | undefined {
+  const [first] = rows;
+  if (first === undefined) return undefined;
+  if (rows.length > 1) {
+    const body = `[${rows.map((row) => row.body).join()}]`;
+    return {
+      subject: batchSubjectOf(owner),
+      body,
+      id: hash('sha256', rows.map(({ id }) => id).join()),
+    };
+  }
+  const { id, type, body } = first;
   if (stream === auditStream) {
     const subject = recordSubjectOf(owner, type);
-    if (isForAuditAlone(type)) return { subject, body };
+    if (isForAuditAlone(type)) return { subject, body, id };
     const event = JSON.parse(body) as Event;
     if (event.audit === null) return undefined;
-    return { subject, body: JSON.stringify({ ...event, data: {} }) };
+    return { subject, body: JSON.stringify({ ...event, data: {} }), id };
   }
   if (isForAuditAlone(type)) return undefined;
   const event = { ...(JSON.parse(body) as Event), audit: null };
-  return { subject: eventSubjectOf(owner, type), body: JSON.stringify(event) };
+  return { subject: eventSubjectOf(owner, type), body: JSON.stringify(event), id };
 }

@@ -1,3 +1,5 @@
+export { countFitting, handleInGroups } from './handle-in-groups.ts';
+export type { GroupLimits } from './handle-in-groups.ts';
 export { repeat } from './repeat.ts';
 export type { Repeating } from './repeat.ts';
 export {
