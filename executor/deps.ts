@@ -12,6 +12,7 @@ import type { Publisher, Relay } from '#events';
 import type { AuditShare, CallerIds } from '#shares';
 import type { Macs } from '#signing';
 import type { Logger } from '#telemetry';
+import type { DispatchWrites } from './calls/dispatch-writes.ts';
 import type { DerivedTokens } from './derived-credentials/derived-tokens.ts';
 import type { FileSpace } from './limits/file-space.ts';
 import type { JqPool } from './jq/pool.ts';
@@ -34,6 +35,7 @@ export interface DecidedTemplate {
 
 export interface Deps extends ConnectionDeps {
   readonly db: Database;
+  readonly dispatchWrites: DispatchWrites;
   readonly egress: Egress;
   readonly jq: JqPool;
   readonly vault: Vault;

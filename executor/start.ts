@@ -23,6 +23,7 @@ import { createMacs, createPrincipalReader, createVerifier } from '#signing';
 import type { Macs } from '#signing';
 import { createLogger, observeSlots } from '#telemetry';
 import { createOrgSettingsCache, createTemplateCache } from './calls/caches.ts';
+import { createDispatchWrites } from './calls/dispatch-writes.ts';
 import { createFileSpace } from './limits/file-space.ts';
 import { createRecordIds } from './calls/record-ids.ts';
 import { createLookUpNames } from './sending/look-up-names.ts';
@@ -109,7 +110,7 @@ export async function startExecutor(
     disconnects: startup.use(watchDisconnects(bus)),
     callsInHand: startup.use(startExecutorBeats(bus)),
     recordIds: createRecordIds(config.PERMIT_KEY.reveal()),
-    ...limitsOf(config, db),
+    ...partsOf(config, db),
     files: openFileWriter(bus),
     cards,
     owners: createOwners(bus, { cards, own: () => handlers }),
@@ -151,9 +152,11 @@ function openSlots(config: ExecutorConfig, startup: AsyncDisposableStack) {
   return slots;
 }
 
-function limitsOf(config: ExecutorConfig, db: Database) {
+/** Parts that need only the settings and the database. */
+function partsOf(config: ExecutorConfig, db: Database) {
   const levels = callerLevels(config);
   return {
+    dispatchWrites: createDispatchWrites(db),
     fileSpace: createFileSpace({ db, bytesMax: config.CAP_FILES_BYTES, levels }),
     requestsPerHour: config.REQUESTS_PER_HOUR,
     auditShare: createAuditShare({

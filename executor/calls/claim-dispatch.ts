@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 
 import type { Sql } from '#database';
 import { prepareEvent } from '#events';
-import type { EventRow } from '#events';
 import { v7 as uuidv7 } from 'uuid';
 
 import type { Deps } from '../deps.ts';
@@ -13,7 +12,7 @@ import {
   renewLease,
   takeOverRead,
 } from './dispatch.sql.ts';
-import type { NewDispatch } from './dispatch.sql.ts';
+import type { DispatchClaim } from './dispatch.sql.ts';
 import { findIdempotencyKey, insertIdempotencyKey } from './idempotency.sql.ts';
 import { createIntentEvent } from './audit-entry.ts';
 import type { PermitOrGap } from '../request/permit.ts';
@@ -44,7 +43,7 @@ class AlreadyTaken extends Error {
  * concurrent attempts exactly one gets `claimed`.
  */
 export async function claimDispatch(
-  { db, relay }: Pick<Deps, 'db' | 'relay'>,
+  { db, relay, dispatchWrites }: Pick<Deps, 'db' | 'relay' | 'dispatchWrites'>,
   run: Run,
 ): Promise<Claim> {
   const { permit, entry } = run;
@@ -52,7 +51,7 @@ export async function claimDispatch(
   const leaseToken = uuidv7();
   const claimedAt = performance.now();
   const audience = audienceOf(permit);
-  const { row: intent } = prepareEvent(createIntentEvent({ orgId, auditId: jti, audience, entry }));
+  const { row: event } = prepareEvent(createIntentEvent({ orgId, auditId: jti, audience, entry }));
   const dispatch = {
     dispatchId,
     orgId,
@@ -65,7 +64,10 @@ export async function claimDispatch(
     mayRepeat: false,
   };
   try {
-    const suspendedCall = await storeClaim({ db, relay }, permit, { dispatch, intent });
+    const suspendedCall = await storeClaim({ db, relay, dispatchWrites }, permit, {
+      dispatch,
+      event,
+    });
     if (suspendedCall) return { kind: 'answered', executed: suspendedCall };
   } catch (error) {
     if (!(error instanceof AlreadyTaken)) throw error;
@@ -80,29 +82,28 @@ export async function claimDispatch(
 /**
  * Commits the claim. Returns the approval that the call waits for, if it has one; throws
  * `AlreadyTaken` when there is an earlier attempt. A call without an idempotency key needs a single
- * statement, which commits by itself.
+ * statement, which it shares with the calls that are claimed at the same time.
  */
 async function storeClaim(
-  { db, relay }: Pick<Deps, 'db' | 'relay'>,
+  { db, relay, dispatchWrites }: Pick<Deps, 'db' | 'relay' | 'dispatchWrites'>,
   permit: Run['permit'],
-  { dispatch, intent }: { dispatch: NewDispatch; intent: EventRow },
+  claim: DispatchClaim,
 ): Promise<Extract<IdempotencyKeyClaim, { kind: 'suspended' }> | undefined> {
-  const { dispatchId } = dispatch;
+  const { dispatchId } = claim.dispatch;
   const { idempotencyKey, approvalId } = permit;
   if (idempotencyKey === null && !relay.isAuditBlocked()) {
-    if (!(await insertDispatchAndEvent(db, dispatch, intent))) throw new AlreadyTaken(dispatchId);
-    db.markEvents(intent);
+    if (!(await dispatchWrites.claim(claim))) throw new AlreadyTaken(dispatchId);
     return undefined;
   }
   return db.transaction(async (tx) => {
     const idempotencyRow = await claimKey(tx, permit, { dispatchId, approvalId });
     if (idempotencyRow.kind === 'suspended') return idempotencyRow;
     if (idempotencyRow.kind === 'elsewhere') throw new AlreadyTaken(idempotencyRow.dispatchId);
-    if (!(await insertDispatchAndEvent(tx, dispatch, intent))) throw new AlreadyTaken(dispatchId);
+    if (!(await insertDispatchAndEvent(tx, claim))) throw new AlreadyTaken(dispatchId);
     // The check stands only here, because an earlier attempt may have been sent: then its outcome
     // is the answer.
     requireAudit({ relay });
-    tx.markEvents(intent);
+    tx.markEvents(claim.event);
     return undefined;
   });
 }

@@ -36,6 +36,12 @@ export interface StoredDispatch {
 export type DispatchKey = { orgId: string; dispatchId: string };
 type LeasedDispatchKey = DispatchKey & { leaseToken: string };
 
+/** A dispatch, with the event that reports that its non-read is about to be sent. */
+export interface DispatchClaim {
+  readonly dispatch: NewDispatch;
+  readonly event: EventRow;
+}
+
 /** The insert of a dispatch. It returns a row unless the dispatch exists already. */
 const insertion = (sql: Sql, dispatch: NewDispatch) => sql`
   insert into executor.dispatch
@@ -55,8 +61,7 @@ const insertion = (sql: Sql, dispatch: NewDispatch) => sql`
  */
 export async function insertDispatchAndEvent(
   sql: Sql,
-  dispatch: NewDispatch,
-  event: EventRow,
+  { dispatch, event }: DispatchClaim,
 ): Promise<boolean> {
   const rows = await withEvent(sql, insertion(sql, dispatch), event);
   return rows.length === 1;
@@ -159,7 +164,9 @@ export async function renewLease(
   return rows.length === 1;
 }
 
-type Outcome = LeasedDispatchKey & { outcome: string };
+type Outcome = LeasedDispatchKey & { readonly outcome: string };
+/** The outcome of a dispatch, with the event that reports it. */
+export type DispatchEnd = Outcome & { readonly event: EventRow };
 
 /** The update that stores an outcome. It returns a row unless the outcome is decided already. */
 const completion = (sql: Sql, { orgId, dispatchId, leaseToken, outcome }: Outcome) => sql`
@@ -184,12 +191,8 @@ export async function finishDispatch(sql: Sql, outcome: Outcome): Promise<boolea
  * Stores the outcome of a dispatch together with the event that reports it. False, and no event, when
  * another executor has decided the outcome already.
  */
-export async function finishDispatchAndStoreEvent(
-  sql: Sql,
-  outcome: Outcome,
-  event: EventRow,
-): Promise<boolean> {
-  const rows = await withEvent(sql, completion(sql, outcome), event);
+export async function finishDispatchAndStoreEvent(sql: Sql, end: DispatchEnd): Promise<boolean> {
+  const rows = await withEvent(sql, completion(sql, end), end.event);
   return rows.length === 1;
 }
 

@@ -5,6 +5,8 @@ import { executor } from '#contracts/bus/executor';
 import { blankAuditEntry } from '#contracts/audit';
 import type { Call } from '#contracts/call';
 import type { Permit } from '#contracts/permit';
+import { openDatabase } from '#database';
+import { prepareEvent } from '#events';
 import { digestOf } from '#signing';
 import { createLogger } from '#telemetry';
 import { openEgress, parseEgressAllow } from '#egress';
@@ -12,6 +14,7 @@ import { AppError } from '#errors';
 import { Lease } from './lease.ts';
 import { sendOnce } from '../sending/send.ts';
 import { buildHttpRequest } from '../request/domain/build-http-request.ts';
+import { createDispatchWrites } from './dispatch-writes.ts';
 import { insertDispatch } from './dispatch.sql.ts';
 import { sweepDispatches } from './sweep-dispatches.ts';
 import { context, createWorld, options, testDeadline } from '../world.testing.ts';
@@ -515,6 +518,69 @@ describe('a non-read that cannot be recorded', () => {
       await world.sql.unsafe('drop trigger refuse on executor.dispatch');
     }
     expect(world.upstream.hits).toEqual([]);
+  });
+
+  test('fails alone: the rows of other calls that are written in the same statement are stored', async () => {
+    await using db = openDatabase({
+      url: world.environment.variables['EXECUTOR_DATABASE_URL'] ?? '',
+      schema: 'executor',
+      connectionsMax: 3,
+    });
+    const writes = createDispatchWrites(db);
+    const orgId = uuidv7();
+    const eventOf = () =>
+      prepareEvent({
+        type: 'action.intent',
+        orgId,
+        audience: [],
+        data: {},
+        audit: blankAuditEntry('Called'),
+      }).row;
+    const dispatches = Array.from({ length: 30 }, () => ({
+      dispatchId: uuidv7(),
+      orgId,
+      identityId: uuidv7(),
+      callDigest: 'a',
+      auditId: uuidv7(),
+      audit: '"quoted" \\, {comma}',
+      audience: [orgId, uuidv7()],
+      leaseToken: uuidv7(),
+      mayRepeat: false,
+    }));
+    const refusedId = dispatches[20]?.dispatchId;
+    await world.sql.unsafe(`
+      create function executor.refuse_one() returns trigger language plpgsql as
+        $$ begin
+             if new.dispatch_id = '${refusedId}' then raise exception 'no'; end if;
+             return new;
+           end $$;
+      create trigger refuse_one before insert or update on executor.dispatch
+        for each row execute function executor.refuse_one()`);
+    const settle = async (writing: readonly Promise<boolean>[]) =>
+      (await Promise.allSettled(writing)).map((each) => each.status === 'fulfilled' && each.value);
+    const allButRefused = dispatches.map(({ dispatchId }) => dispatchId !== refusedId);
+    try {
+      const claim = () =>
+        settle(dispatches.map((dispatch) => writes.claim({ dispatch, event: eventOf() })));
+      const finish = () =>
+        settle(
+          dispatches.map(({ dispatchId, leaseToken }) =>
+            writes.finish({ orgId, dispatchId, leaseToken, outcome: dispatchId, event: eventOf() }),
+          ),
+        );
+      expect(await claim()).toEqual(allButRefused);
+      expect(await claim()).toEqual(dispatches.map(() => false));
+      expect(await finish()).toEqual(allButRefused);
+      expect(await finish()).toEqual(dispatches.map(() => false));
+    } finally {
+      await world.sql.unsafe('drop function executor.refuse_one() cascade');
+    }
+    const stored = await world.sql`
+      select dispatch_id from executor.dispatch
+       where org_id = ${orgId} and outcome = dispatch_id and audit = ${'"quoted" \\, {comma}'}
+    `;
+    expect(stored).toHaveLength(29);
+    expect(await world.sql`select from executor.outbox where org_id = ${orgId}`).toHaveLength(58);
   });
 
   test('fails as `unavailable` before the caller’s deadline, and can be repeated, when the database does not answer', async () => {

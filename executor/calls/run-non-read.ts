@@ -4,7 +4,7 @@ import { AppError } from '#errors';
 import { appendEvent, prepareEvent } from '#events';
 import { inSpan } from '#telemetry';
 import type { Deps } from '../deps.ts';
-import { deleteUnsentDispatch, findDispatch, finishDispatchAndStoreEvent } from './dispatch.sql.ts';
+import { deleteUnsentDispatch, findDispatch } from './dispatch.sql.ts';
 import { releaseIdempotencyKey } from './idempotency.sql.ts';
 import { createOutcomeEvent } from './audit-entry.ts';
 import type { AuditedOutcome } from './audit-entry.ts';
@@ -249,7 +249,7 @@ async function recordOutcome(
 }
 
 async function commitOutcome(
-  { db }: Deps,
+  { db, dispatchWrites }: Deps,
   { permit, entry }: Run,
   { leaseToken, ended, outcome }: { leaseToken: string; ended: EndedCall; outcome: string },
 ): Promise<boolean> {
@@ -257,11 +257,8 @@ async function commitOutcome(
   const parts = { orgId, auditId: permit.jti, audience: audienceOf(permit), entry };
   const outcomeEvent = createOutcomeEvent(parts, ended.audited);
   if (!ended.release) {
-    const { row } = prepareEvent(outcomeEvent);
-    const finishedDispatch = { orgId, dispatchId, leaseToken, outcome };
-    const isOwnDispatch = await finishDispatchAndStoreEvent(db, finishedDispatch, row);
-    if (isOwnDispatch) db.markEvents(row);
-    return isOwnDispatch;
+    const { row: event } = prepareEvent(outcomeEvent);
+    return dispatchWrites.finish({ orgId, dispatchId, leaseToken, outcome, event });
   }
   return db.transaction(async (tx) => {
     if (!(await deleteUnsentDispatch(tx, { orgId, dispatchId, leaseToken }))) return false;

@@ -4,7 +4,7 @@ import type { Deps } from '../deps.ts';
 import { prunePendingConnections } from '../connections/connection.sql.ts';
 import { eraseWaitingGrants } from '../account-values/waiting-grant.sql.ts';
 import { pruneConnectionFlows } from '../connections/connection-flow.sql.ts';
-import { eraseOldDispatches, listAbandonedDispatches } from './dispatch-sweep.sql.ts';
+import { eraseOldDispatches, listAbandonedDispatches } from './dispatches.sql.ts';
 import { eraseOldFiles } from '../results/file.sql.ts';
 import { eraseOldIdempotencyKeys } from './idempotency.sql.ts';
 import { pruneSecretRequests } from '../secrets/secret-request.sql.ts';

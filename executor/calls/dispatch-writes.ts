@@ -1,0 +1,66 @@
+import { PostgresError } from '#database';
+import type { Database } from '#database';
+import type { EventRow } from '#events';
+import { handleInGroups } from '#process';
+import { finishDispatchesAndStoreEvents, insertDispatchesAndEvents } from './dispatches.sql.ts';
+import { finishDispatchAndStoreEvent, insertDispatchAndEvent } from './dispatch.sql.ts';
+import type { DispatchClaim, DispatchEnd } from './dispatch.sql.ts';
+
+/** What is committed of a non-read before and after it is sent. */
+export interface DispatchWrites {
+  /** Commits a dispatch row and its intent. False when the row exists already. */
+  readonly claim: (claim: DispatchClaim) => Promise<boolean>;
+  /** Commits an outcome and its event. False when another executor has decided the outcome. */
+  readonly finish: (end: DispatchEnd) => Promise<boolean>;
+}
+
+/** With this many at once, a common statement costs less than one for each. */
+const aloneMax = 8;
+const groupRowsMax = 64;
+const groupCharactersMax = 1_048_576;
+
+/**
+ * Writes the rows of many calls that run at the same time in common statements, each of which commits
+ * by itself: a round trip and a commit cost more than the rows. When the server refuses a statement,
+ * it has stored nothing, and each row is written alone, because one call must not fail because of
+ * another. When the connection is lost, nobody knows what was stored, so all of these calls fail.
+ */
+export function createDispatchWrites(db: Database): DispatchWrites {
+  const inGroups = <T extends { readonly event: EventRow }>({
+    write,
+    writeGroup,
+    charactersOf,
+  }: {
+    write: (sql: Database, item: T) => Promise<boolean>;
+    writeGroup: (sql: Database, group: readonly T[]) => Promise<boolean[]>;
+    charactersOf: (item: T) => number;
+  }) =>
+    handleInGroups({
+      handle: async (group: readonly T[]) => {
+        const [first] = group;
+        const isStored =
+          group.length === 1 && first !== undefined
+            ? [await write(db, first)]
+            : await writeGroup(db, group);
+        for (const { event } of group.filter((_, at) => isStored[at])) db.markEvents(event);
+        return isStored;
+      },
+      sizeOf: (item) => charactersOf(item) + item.event.body.length,
+      sizeMax: () => groupCharactersMax,
+      itemsMax: groupRowsMax,
+      aloneMax,
+      separatesAfter: (error) => error instanceof PostgresError,
+    });
+  return {
+    claim: inGroups({
+      write: insertDispatchAndEvent,
+      writeGroup: insertDispatchesAndEvents,
+      charactersOf: ({ dispatch }) => dispatch.audit.length,
+    }),
+    finish: inGroups({
+      write: finishDispatchAndStoreEvent,
+      writeGroup: finishDispatchesAndStoreEvents,
+      charactersOf: ({ outcome }) => outcome.length,
+    }),
+  };
+}
