@@ -1,3 +1,4 @@
+import { A } from '@solidjs/router';
 import { useQuery } from '@tanstack/solid-query';
 import { Match, Show, Switch } from 'solid-js';
 
@@ -41,6 +42,17 @@ export function ProfilePage() {
               </Section>
               <Section title="Notifications">
                 <NotificationChoice />
+              </Section>
+              <Section title="Webhooks">
+                <p class="mb-3 text-ink-soft">
+                  Webhooks tell your own programs what your agents ask for and what became of it.
+                </p>
+                <A
+                  href="/webhooks"
+                  class="inline-flex min-h-11 items-center font-semibold text-accent"
+                >
+                  Open webhooks
+                </A>
               </Section>
               <Section title="Theme">
                 <ThemeChoice />
