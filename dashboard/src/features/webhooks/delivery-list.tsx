@@ -69,8 +69,7 @@ function DeliveryRow(props: { delivery: Delivery }) {
           <Chip>{statusWords[props.delivery.status]}</Chip>
         </p>
         <p class="text-sm wrap-anywhere text-ink-soft">
-          <TimeAgo at={props.delivery.created_at} />
-          {` · ${props.delivery.attempts} ${props.delivery.attempts === 1 ? 'attempt' : 'attempts'}`}
+          {`${props.delivery.attempts} ${props.delivery.attempts === 1 ? 'attempt' : 'attempts'}`}
           <Show when={props.delivery.last_status_code}>{(code) => <> · HTTP {code()}</>}</Show>
           <Show when={props.delivery.status === 'pending' && props.delivery.next_attempt_at}>
             {(at) => <> · next at {new Date(at()).toLocaleTimeString()}</>}
@@ -83,6 +82,8 @@ function DeliveryRow(props: { delivery: Delivery }) {
               </>
             )}
           </Show>
+          {' · '}
+          <TimeAgo at={props.delivery.created_at} />
         </p>
         <Show when={sending.error}>{(error) => <ErrorNotice error={error()} />}</Show>
       </div>
