@@ -16,13 +16,19 @@ import { oauthClientsQuery, revokeOauthClient } from './settings.queries.ts';
 export function ClientList(props: { canChange: boolean }) {
   const clients = useInfiniteQuery(() => oauthClientsQuery());
   const items = () => clients.data?.pages.flatMap((page) => page.items) ?? [];
+  // A row is kept by its id, so that an update does not close a question in it.
+  const clientOf = (id: string) => items().find((client) => client.id === id);
   return (
     <Switch fallback={<p role="status">Loading…</p>}>
       <Match when={clients.data}>
         <Show when={items().length > 0} fallback={<Nothing>No program has signed in yet.</Nothing>}>
           <ul class="divide-y divide-line">
-            <For each={items()}>
-              {(client) => <ClientRow client={client} canChange={props.canChange} />}
+            <For each={items().map(({ id }) => id)}>
+              {(id) => (
+                <Show when={clientOf(id)}>
+                  {(client) => <ClientRow client={client()} canChange={props.canChange} />}
+                </Show>
+              )}
             </For>
           </ul>
           <Show when={clients.hasNextPage}>
@@ -42,6 +48,16 @@ export function ClientList(props: { canChange: boolean }) {
     </Switch>
   );
 }
+
+/** What ends when a client is shut out, by its kind. */
+const consequences: Record<OauthClient['kind'], string> = {
+  seeded:
+    'Nobody in the organisation can sign in by the command line any more. This cannot be undone.',
+  registered:
+    'It is signed out everywhere in the organisation at once, and this registration cannot be let in again. The program can register anew, and then asks people again.',
+  metadata_document:
+    'It is signed out everywhere in the organisation at once, and cannot be let in again.',
+};
 
 function ClientRow(props: { client: OauthClient; canChange: boolean }) {
   const queryClient = useQueryClient();
@@ -87,7 +103,7 @@ function ClientRow(props: { client: OauthClient; canChange: boolean }) {
               Shut <VisibleText text={props.client.name} /> out of the organisation?
             </>
           }
-          consequences="It is signed out everywhere in the organisation at once, and nobody here can let it in again."
+          consequences={consequences[props.client.kind]}
           yes="Yes, shut it out"
           isBusy={revoking.isPending}
           error={revoking.error}

@@ -1,6 +1,6 @@
 import { useMutation, useQueryClient } from '@tanstack/solid-query';
 import { For, Show, createUniqueId } from 'solid-js';
-import { createStore } from 'solid-js/store';
+import { createStore, reconcile } from 'solid-js/store';
 
 import type { ChangeOrgBody, Org } from '#contracts/http/users';
 import { announce } from '../../ui/announcer.tsx';
@@ -75,6 +75,8 @@ export function OrgSettings(props: { org: Org; canChange: boolean }) {
     mutationFn: changeOrg,
     onSuccess: (org: Org) => {
       queryClient.setQueryData(orgQuery().queryKey, org);
+      // What another admin changes later must not look like a change of this person.
+      setChanges(reconcile({}));
       announce('The settings are saved');
     },
   }));

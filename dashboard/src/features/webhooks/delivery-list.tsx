@@ -28,12 +28,20 @@ export function DeliveryList(props: { webhookId: string }) {
     refetchInterval: askAgainMs,
   }));
   const items = () => deliveries.data?.pages.flatMap((page) => page.items) ?? [];
+  // A row is kept by its id, so that an update does not take the focus from its button.
+  const deliveryOf = (id: string) => items().find((delivery) => delivery.id === id);
   return (
     <Switch fallback={<p role="status">Loading…</p>}>
       <Match when={deliveries.data}>
         <Show when={items().length > 0} fallback={<Nothing>No event was sent yet.</Nothing>}>
           <ul class="divide-y divide-line">
-            <For each={items()}>{(delivery) => <DeliveryRow delivery={delivery} />}</For>
+            <For each={items().map(({ id }) => id)}>
+              {(id) => (
+                <Show when={deliveryOf(id)}>
+                  {(delivery) => <DeliveryRow delivery={delivery()} />}
+                </Show>
+              )}
+            </For>
           </ul>
           <Show when={deliveries.hasNextPage}>
             <Button
