@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 
 import { components } from '#contracts/vocabulary';
+import type { Component } from '#contracts/vocabulary';
 import { startBacking } from '../../launch.ts';
 import { signIn } from '../support/http.ts';
 import type { Caller } from '../support/http.ts';
@@ -13,10 +14,8 @@ interface GatewayOptions {
   readonly environment?: Record<string, string>;
   /** The folder of the checkout to run; the current folder by default. */
   readonly checkout?: string;
-  /**
-   * The number of executor processes if each component has a process of its own; one by default.
-   */
-  readonly executors?: number;
+  /** The number of processes of a component if each has processes of its own; one by default. */
+  readonly replicas?: Readonly<Partial<Record<Component, number>>>;
   /** Options of Node for the process of all components. */
   readonly nodeOptions?: readonly string[];
 }
@@ -86,28 +85,42 @@ export async function startEmbedded(options: GatewayOptions): Promise<Gateway & 
   };
 }
 
+/** A gateway whose components have processes of their own. */
+export interface DistributedGateway extends Gateway, AsyncDisposable {
+  readonly adminUrl: string;
+  /** The pids of the component's processes. */
+  pidsOf(component: Component): readonly number[];
+  /** The target, as a request to each process of the gateway. */
+  atEachGateway(target: Target): readonly Target[];
+}
+
 /** Starts each component's `main.ts` in a process of its own, with the same Postgres and NATS. */
-export async function startDistributed(
-  options: GatewayOptions,
-): Promise<Gateway & AsyncDisposable & { readonly adminUrl: string }> {
+export async function startDistributed(options: GatewayOptions): Promise<DistributedGateway> {
   await using startup = new AsyncDisposableStack();
-  const port = '18437';
-  const settings = { ...settingsFor(options), PORT: port, SHUTDOWN_PAUSE_SECONDS: '0' };
-  const backing = startup.use(await startBacking({ ...settings }, { dataDir: options.dataDir }));
-  const processComponents = components.flatMap((component) =>
-    Array.from(
-      { length: component === 'executor' ? (options.executors ?? 1) : 1 },
-      () => component,
+  const { dataDir, replicas = {} } = options;
+  const ports = Array.from({ length: replicas.gateway ?? 1 }, (_, index) => 18_437 + index);
+  const host = `127.0.0.1:${ports[0]}`;
+  const backing = startup.use(
+    await startBacking(
+      { ...settingsFor(options), PORT: String(ports[0]), SHUTDOWN_PAUSE_SECONDS: '0' },
+      { dataDir },
     ),
   );
-  const programs = processComponents.map((component) =>
-    startup.use(startProgram([`${component}/main.ts`], backing.environment)),
+  const environment = { ...backing.environment, BASE_URL: `http://${host}` };
+  const programs = components.flatMap((component) =>
+    Array.from({ length: replicas[component] ?? 1 }, (_, index) => {
+      const own = component === 'gateway' ? { PORT: String(ports[index]) } : {};
+      const program = startProgram([`${component}/main.ts`], { ...environment, ...own });
+      return { component, program: startup.use(program) };
+    }),
   );
-  const auth = programs[processComponents.indexOf('auth')];
+  const auth = programs.find(({ component }) => component === 'auth')?.program;
   const signInUrl = (await auth?.find(/Sign in: (\S+)/)) ?? '';
-  await waitUntil(`http://127.0.0.1:${port} is ready`, async () => {
-    const reply = await fetch(`http://127.0.0.1:${port}/health/ready`);
-    return reply.ok;
+  await waitUntil('every gateway is ready', async () => {
+    const replies = await Promise.all(
+      ports.map((port) => fetch(`http://127.0.0.1:${port}/health/ready`)),
+    );
+    return replies.every(({ ok }) => ok);
   });
   const measuredGateway = await prepareGateway(
     'gateway, process per component',
@@ -118,7 +131,16 @@ export async function startDistributed(
   return {
     ...measuredGateway,
     adminUrl: backing.adminUrl,
-    rootPids: [...backing.pids, ...programs.map(({ pid }) => pid)],
+    pidsOf: (component) =>
+      programs.flatMap((each) => (each.component === component ? each.program.pid : [])),
+    // A gateway answers for the host of BASE_URL alone.
+    atEachGateway: (target) =>
+      ports.map((port) => ({
+        ...target,
+        url: target.url.replace(host, `127.0.0.1:${port}`),
+        headers: { ...target.headers, host },
+      })),
+    rootPids: [...backing.pids, ...programs.map(({ program }) => program.pid)],
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
 }
@@ -212,9 +234,9 @@ async function createResource(
 }
 
 async function waitUntil(what: string, isReached: () => Promise<boolean>): Promise<void> {
-  for (let round = 0; round < 300; round += 1) {
+  for (let round = 0; round < 1_200; round += 1) {
     if (await isReached().catch(() => false)) return;
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
-  throw new Error(`waited 30 s in vain until ${what}`);
+  throw new Error(`waited 2 minutes in vain until ${what}`);
 }

@@ -25,13 +25,15 @@ export function startProgram(
   return {
     pid: child.pid ?? 0,
     async find(pattern) {
-      for (let round = 0; round < 600; round += 1) {
+      for (let round = 0; round < 2_400; round += 1) {
         const matchedText = pattern.exec(printedText)?.[1];
         if (matchedText !== undefined) return matchedText;
         if (child.exitCode !== null) throw new Error(`${args.join(' ')} ended: ${printedText}`);
         await new Promise((resolve) => setTimeout(resolve, 50));
       }
-      throw new Error(`${args.join(' ')} did not print ${pattern} within 30 s: ${printedText}`);
+      throw new Error(
+        `${args.join(' ')} did not print ${pattern} within 2 minutes: ${printedText}`,
+      );
     },
     async [Symbol.asyncDispose]() {
       if (child.exitCode !== null || child.signalCode !== null) return;

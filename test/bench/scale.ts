@@ -1,6 +1,7 @@
 /**
- * `npm run bench:scale`: measures how the throughput grows with more executors, and how much one
- * slow or dead upstream slows down calls to other upstreams.
+ * `npm run bench:scale`: measures how the throughput grows with more executors, what a call costs
+ * with more gateways and policies, and how much one slow or dead upstream slows down calls to other
+ * upstreams.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -8,18 +9,29 @@ import { join } from 'node:path';
 
 import autocannon from 'autocannon';
 
+import { components } from '#contracts/vocabulary';
 import { orExit } from '#process';
 import { startDistributed } from './gateway.ts';
+import { measureInTurn } from './load-in-turn.ts';
 import { medianOf } from './measure.ts';
 import type { Target } from './measure.ts';
 import { callAtSteadyRate } from './offer.ts';
 import { startProgram } from './processes.ts';
 import { goalsOf, renderScale } from './scale-report.ts';
-import type { OtherUpstreamLatencies, ExecutorScaling, ScaleRun } from './scale-report.ts';
+import type {
+  ExecutorScaling,
+  OtherUpstreamLatencies,
+  ReplicaCost,
+  ScaleRun,
+} from './scale-report.ts';
 import { writeReportPart } from './sections.ts';
 
 const seconds = Number(process.env['BENCH_SECONDS'] ?? 20);
-const slotsPerExecutor = 64;
+const slotsPerExecutor = 32;
+/** Long enough that eight executors with full slots leave most of two processors idle. */
+const slotUpstreamMs = 4_000;
+const costUpstreamMs = 400;
+const inFlightPerGateway = 32;
 /**
  * Switches off the limits that divide the executor's slots among orgs, users and identities,
  * because one agent makes all the calls here. test/bench/hogs.ts measures these limits.
@@ -30,7 +42,7 @@ const settingsWithoutShares = {
   SHARE_IDENTITY_PERCENT: '100',
 };
 const slowMs = 15_000;
-const rounds = 3;
+const rounds = Number(process.env['BENCH_ROUNDS'] ?? 3);
 
 await orExit(async () => {
   await using running = new AsyncDisposableStack();
@@ -38,11 +50,12 @@ await orExit(async () => {
   running.defer(() => rm(folder, { recursive: true, force: true }));
 
   const executorScalings: ExecutorScaling[] = [];
-  for (const executors of [1, 2, 4]) {
+  for (const executors of [1, 4, 8]) {
     const figure = await measureExecutors(join(folder, `scaled-${executors}`), executors);
     executorScalings.push(figure);
     printLine(`${executors} executors: ${figure.perSecond.toFixed(1)}/s, ${figure.failed} failed`);
   }
+  const replicaCosts = await measureReplicas(folder);
   const otherUpstreamLatencies = await measureOtherUpstreams(join(folder, 'neighbours'));
   const { well, slow, dead, failed } = otherUpstreamLatencies;
   printLine(
@@ -50,7 +63,12 @@ await orExit(async () => {
       `${dead.toFixed(0)} ms beside a dead one; ${failed} failed`,
   );
 
-  const run: ScaleRun = { scaled: executorScalings, otherUpstreams: otherUpstreamLatencies };
+  const run: ScaleRun = {
+    rounds,
+    scaled: executorScalings,
+    costs: replicaCosts,
+    otherUpstreams: otherUpstreamLatencies,
+  };
   await writeReportPart('Scale', renderScale(run));
   const goals = goalsOf(run);
   for (const { name, value, holds } of goals)
@@ -59,29 +77,81 @@ await orExit(async () => {
 });
 
 async function measureExecutors(dataDir: string, executors: number): Promise<ExecutorScaling> {
-  await using upstream = startProgram(['test/bench/upstream.ts', '1000']);
+  await using upstream = startProgram(['test/bench/upstream.ts', String(slotUpstreamMs)]);
   const upstreamUrl = `http://127.0.0.1:${await upstream.find(/port (\d+)/)}`;
   await using gateway = await startDistributed({
     dataDir,
     upstreamUrl,
-    executors,
+    replicas: { executor: executors },
     environment: { EXECUTOR_IN_FLIGHT_MAX: String(slotsPerExecutor), ...settingsWithoutShares },
   });
   const connections = Math.round(0.9 * slotsPerExecutor * executors);
-  await runAutocannon(gateway.get, { connections, duration: 5 });
-  // The load generator hangs up on calls in flight. This pause lets them end, because they would
-  // count in the next measurement.
-  await new Promise((resolve) => setTimeout(resolve, 2_000));
+  // Each connection makes a number of calls. After a time instead of a number, the load generator
+  // would hang up on calls in flight, and a rate would only count whole turns of the upstream.
+  const callsFor = (ms: number) => connections * Math.ceil(ms / slotUpstreamMs);
+  await runAutocannon(gateway.get, { connections, amount: callsFor(5_000) });
   const { requests, non2xx, errors, duration } = await runAutocannon(gateway.get, {
     connections,
-    duration: seconds,
+    amount: callsFor(seconds * 1_000),
   });
   return { executors, perSecond: (requests.total - non2xx) / duration, failed: non2xx + errors };
 }
 
+/**
+ * Measures the CPU time of a call with 1, 2 and 4 gateways and as many policies, while each gateway
+ * has the same load. The installations are measured in turn, because the machine's speed varies.
+ */
+async function measureReplicas(folder: string): Promise<ReplicaCost[]> {
+  await using upstream = startProgram(['test/bench/upstream.ts', String(costUpstreamMs)]);
+  const upstreamUrl = `http://127.0.0.1:${await upstream.find(/port (\d+)/)}`;
+  const measureOnce = async (replicas: number, dataDir: string): Promise<ReplicaCost> => {
+    await using gateway = await startDistributed({
+      dataDir,
+      upstreamUrl,
+      replicas: { gateway: replicas, policy: replicas },
+      environment: settingsWithoutShares,
+    });
+    const componentPids = components.map((name) => [name, gateway.pidsOf(name)] as const);
+    const pids = Object.fromEntries(gateway.rootPids.map((pid) => [String(pid), pid]));
+    const targets = gateway.atEachGateway(gateway.get);
+    const load = { inFlight: inFlightPerGateway * replicas, pids };
+    await measureInTurn(targets, { ...load, seconds: 5 });
+    const { perSecond, cpuMsPerCall } = await measureInTurn(targets, { ...load, seconds });
+    const costOf = (counted: readonly number[]) =>
+      counted.reduce((sum, pid) => sum + (cpuMsPerCall[pid] ?? 0), 0);
+    const owned = new Set(componentPids.flatMap(([, each]) => each));
+    return {
+      replicas,
+      perSecond,
+      cpuMs: Object.fromEntries([
+        ...componentPids.map(([name, each]) => [name, costOf(each)]),
+        ['Postgres, NATS', costOf(gateway.rootPids.filter((pid) => !owned.has(pid)))],
+      ]),
+    };
+  };
+  const measured: ReplicaCost[] = [];
+  for (let round = 0; round < rounds; round += 1) {
+    for (const replicas of [1, 2, 4]) {
+      const cost = await measureOnce(replicas, join(folder, `costs-${replicas}-${round}`));
+      measured.push(cost);
+      printLine(`${replicas} gateways and policies: ${JSON.stringify(cost)}`);
+    }
+  }
+  return [...Map.groupBy(measured, ({ replicas }) => replicas)].map(([replicas, each]) => ({
+    replicas,
+    perSecond: medianOf(each.map(({ perSecond }) => perSecond)),
+    cpuMs: Object.fromEntries(
+      Object.keys(each[0]?.cpuMs ?? {}).map((name) => [
+        name,
+        medianOf(each.map(({ cpuMs }) => cpuMs[name] ?? 0)),
+      ]),
+    ),
+  }));
+}
+
 function runAutocannon(
   { url, method, headers = {}, body = '' }: Target,
-  load: { connections: number; duration: number },
+  load: { connections: number; amount: number },
 ): Promise<autocannon.Result> {
   return autocannon({ url, method, headers, body, ...load });
 }
