@@ -32,6 +32,8 @@ const slotsPerExecutor = 32;
 const slotUpstreamMs = 4_000;
 const costUpstreamMs = 400;
 const inFlightPerGateway = 32;
+/** So few that the replicas of all components fit into the embedded Postgres. */
+const fewConnections = { DATABASE_CONNECTIONS_MAX: '2' };
 /**
  * Switches off the limits that divide the executor's slots among orgs, users and identities,
  * because one agent makes all the calls here. test/bench/hogs.ts measures these limits.
@@ -83,13 +85,19 @@ async function measureExecutors(dataDir: string, executors: number): Promise<Exe
     dataDir,
     upstreamUrl,
     replicas: { executor: executors },
-    environment: { EXECUTOR_IN_FLIGHT_MAX: String(slotsPerExecutor), ...settingsWithoutShares },
+    environment: {
+      EXECUTOR_IN_FLIGHT_MAX: String(slotsPerExecutor),
+      ...fewConnections,
+      ...settingsWithoutShares,
+    },
   });
   const connections = Math.round(0.9 * slotsPerExecutor * executors);
   // Each connection makes a number of calls. After a time instead of a number, the load generator
   // would hang up on calls in flight, and a rate would only count whole turns of the upstream.
   const callsFor = (ms: number) => connections * Math.ceil(ms / slotUpstreamMs);
   await runAutocannon(gateway.get, { connections, amount: callsFor(5_000) });
+  // An executor frees the slot of a call a moment after the answer.
+  await new Promise((resolve) => setTimeout(resolve, 2_000));
   const { requests, non2xx, errors, duration } = await runAutocannon(gateway.get, {
     connections,
     amount: callsFor(seconds * 1_000),
@@ -109,7 +117,7 @@ async function measureReplicas(folder: string): Promise<ReplicaCost[]> {
       dataDir,
       upstreamUrl,
       replicas: { gateway: replicas, policy: replicas },
-      environment: settingsWithoutShares,
+      environment: { ...fewConnections, ...settingsWithoutShares },
     });
     const componentPids = components.map((name) => [name, gateway.pidsOf(name)] as const);
     const pids = Object.fromEntries(gateway.rootPids.map((pid) => [String(pid), pid]));
