@@ -233,7 +233,7 @@ async function createResource(
   return reply.body as Record<string, string>;
 }
 
-async function waitUntil(what: string, isReached: () => Promise<boolean>): Promise<void> {
+export async function waitUntil(what: string, isReached: () => Promise<boolean>): Promise<void> {
   for (let round = 0; round < 1_200; round += 1) {
     if (await isReached().catch(() => false)) return;
     await new Promise((resolve) => setTimeout(resolve, 100));

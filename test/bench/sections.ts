@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 
 const reportFile = 'docs/performance.md';
 /** The sections after the report of `npm run bench`, in their order; other benchmarks write them. */
-const sections = ['Life', 'Telemetry', 'Scale', 'Faults', 'Pages'] as const;
+const sections = ['Life', 'Telemetry', 'Scale', 'Other gateways', 'Faults', 'Pages'] as const;
 type Section = (typeof sections)[number];
 
 /**
