@@ -19,23 +19,20 @@ export interface Account {
   /** Makes the gateway refresh the token; the provider answers with these tokens and scopes. */
   refresh(grant: TokenAnswer): Promise<void>;
   /**
-   * The owner authorizes the account again by calling `go`, and the provider answers with these
+   * Runs `go`, in which the owner authorizes the account again. The provider answers with these
    * tokens and scopes.
    */
   regrant(grant: TokenAnswer, go: () => Promise<void>): Promise<void>;
-  /**
-   * Makes the gateway refresh the token, which the provider refuses because it has revoked the
-   * account.
-   */
+  /** Makes the gateway refresh the token. The provider has revoked the account, so it refuses. */
   lose(): Promise<void>;
 }
 
 export interface Provider extends AsyncDisposable {
-  /** The provider's address, for the URLs of templates that need one of its accounts. */
+  /** The provider's URL, for templates that require an account at this provider. */
   readonly issuer: string;
   /**
-   * Connects an account as its owner does in a browser: from the gateway's page to the provider,
-   * and back.
+   * Connects an account in the same way as its owner in a browser: from the gateway's page to the
+   * provider, and back.
    */
   connect(fields: TokenAnswer & { name: string; owner: Person; body?: object }): Promise<Account>;
 }
@@ -44,7 +41,7 @@ export interface Provider extends AsyncDisposable {
 export async function openProvider(admin: Person): Promise<Provider> {
   const acme = await startTestProvider('acme');
   const grantByRefreshToken = new Map<string, TokenAnswer>();
-  /** The grant for the connection that a test is making at the moment. */
+  /** What the provider will grant in the authorization that is now under way. */
   let grantUnderWay: { grant: TokenAnswer; refreshToken: string } | undefined;
   let lastAuthorization: Promise<unknown> = Promise.resolve();
 

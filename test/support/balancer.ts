@@ -7,7 +7,9 @@ import { isReady } from './component-process.ts';
 
 export interface Backend {
   readonly port: number;
-  /** The port that answers `/health/ready`; a backend without one always counts as ready. */
+  /**
+   * The port that answers `/health/ready`. A backend without a health port always counts as ready.
+   */
   readonly healthPort?: number;
 }
 
@@ -15,16 +17,16 @@ export interface Balancer extends AsyncDisposable {
   readonly url: string;
   /** Resolves after the first health check. */
   add(backend: Backend): Promise<void>;
-  /** Gives the backend no new connections; those that are open stay. */
+  /** Sends no new connections to the backend. Its open connections stay open. */
   remove(backend: Backend): void;
 }
 
 const checkEveryMs = 200;
 
 /**
- * A round-robin TCP load balancer on a loopback port, as simple as they come: it passes new
- * connections to the backends that said at the last health check that they are ready, and tries the
- * next one when one refuses.
+ * A simple round-robin TCP load balancer on a loopback port. It passes new connections to the
+ * backends that were ready at the last health check. If a backend refuses a connection, the
+ * balancer tries the next backend.
  */
 export async function startBalancer(): Promise<Balancer> {
   /** Every backend, and whether it is ready. */
@@ -86,7 +88,8 @@ function connectToBackend(client: Socket, [backend, ...others]: readonly Backend
   upstream.once('error', tryNext);
   upstream.once('connect', () => {
     upstream.off('error', tryNext);
-    // An error of the backend resets the client's connection, so that the client notices it.
+    // An error of the backend's connection resets the client's connection, so that the client
+    // notices the error.
     upstream.on('error', () => client.resetAndDestroy());
     upstream.once('close', () => client.end());
     client.once('close', () => upstream.destroy());

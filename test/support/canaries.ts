@@ -8,12 +8,12 @@ import pg from 'pg';
 /**
  * Every credential in a test begins with this mark, and no other text does. The run fails if the
  * mark appears in a table, a write-ahead log, a stream or a log line
- * (docs/reference/security.md#credentials). A test that puts a text into a field where no
- * credential belongs must choose a text without the mark, because the product stores that text.
+ * (docs/reference/security.md#credentials). Some tests put an ordinary text into a field where no
+ * credential belongs. Such a text must not contain the mark, because the product stores it.
  */
 const canaryMark = 'CANARY-';
 
-/** Creates a credential, which must never appear in a place that a test did not send it to. */
+/** Creates a credential. It may appear only in the places to which a test sends it. */
 export const createCanary = (): string => `${canaryMark}${randomUUID()}`;
 
 /** A canary that was found, with the text before and after it. */
@@ -25,7 +25,10 @@ export interface Leak {
 
 const formsByName = markForms();
 
-/** The forms in which the mark may appear: plain, and in base64 at each of three positions. */
+/**
+ * The forms in which the mark may appear: plain, in hex, and in base64. The base64 form depends on
+ * the mark's position within a group of three bytes, so there are three of them.
+ */
 function markForms(): ReadonlyMap<string, string> {
   const bytes = Buffer.from(canaryMark);
   const formsOfMark = new Map([
@@ -38,8 +41,7 @@ function markForms(): ReadonlyMap<string, string> {
     [1, 1],
     [2, 0],
   ] as const) {
-    // Keeps only the base64 characters that are the same whatever bytes stand before and after the
-    // mark.
+    // Keeps only the base64 characters that do not depend on the bytes before and after the mark.
     const [low, high] = [0x00, 0xff].map((byte) =>
       Buffer.concat([Buffer.alloc(before, byte), bytes, Buffer.alloc(after, byte)])
         .toString('base64')
@@ -53,7 +55,9 @@ function markForms(): ReadonlyMap<string, string> {
   return formsOfMark;
 }
 
-/** Finds canaries in the bytes, and in data within them that was compressed with gzip. */
+/**
+ * Finds canaries in the bytes, and in the data that was compressed with gzip within these bytes.
+ */
 export function findCanaries(place: string, sink: Buffer): Leak[] {
   return [sink, ...gzipMembersIn(sink)].flatMap((layer) =>
     [...formsByName].flatMap(([form, text]) => {
@@ -76,7 +80,7 @@ export function gzipMembersIn(sink: Buffer): Buffer[] {
     try {
       gzipMembers.push(gunzipSync(sink.subarray(at), { maxOutputLength: 16 * 1024 * 1024 }));
     } catch {
-      // These three bytes look like the start of gzip data, but are not.
+      // The three bytes look like the start of gzip data, but no gzip data follows.
     }
     at = sink.indexOf(gzipMagic, at + 1);
   }
@@ -84,8 +88,7 @@ export function gzipMembersIn(sink: Buffer): Buffer[] {
 }
 
 /**
- * Searches the files below a folder one after another: all files, or only those with a matching
- * name.
+ * Searches the files in a folder and its subfolders: all files, or only files with a matching name.
  */
 export async function sweepFolder(
   folder: string,
@@ -104,9 +107,9 @@ export async function sweepFolder(
 }
 
 /**
- * Remembers the current position in the write-ahead log. The returned function searches what was
- * logged after this position, including rows that were deleted or rolled back. The names of the
- * log's segments sort in the order in which they were written.
+ * Remembers the current position in the write-ahead log. The returned function searches everything
+ * that was logged after this position, including rows that were deleted or rolled back. The names
+ * of the log's segments sort in the order in which the segments were written.
  */
 export async function watchLog(adminUrl: string, walDir: string): Promise<() => Promise<Leak[]>> {
   const firstSegment = await currentSegment(adminUrl);
@@ -128,7 +131,7 @@ async function currentSegment(adminUrl: string): Promise<string> {
   }
 }
 
-/** Searches every row of every table as text, in which bytes appear in hex. */
+/** Searches every row of every table as text. In this text, bytes are written in hex. */
 export async function sweepDatabase(adminUrl: string): Promise<Leak[]> {
   const client = new pg.Client({ connectionString: adminUrl });
   await client.connect();

@@ -6,17 +6,20 @@ import { createCertificate } from '../../services-src/egress/certificate.testing
 
 export interface CertificateFiles extends AsyncDisposable {
   readonly key: string;
-  /** The certificate, which is its own authority. */
+  /** The self-signed certificate, which is also the certificate of its CA. */
   readonly authority: string;
 }
 
-/** Writes a new certificate for a name into a folder that the user of the embedded Postgres can enter. */
+/**
+ * Creates a certificate for a host name. Writes it to a folder that the user of the embedded
+ * Postgres can read.
+ */
 export async function writeCertificate(name: string): Promise<CertificateFiles> {
   const certificate = createCertificate(name);
-  const place = await mkdtemp(join(tmpdir(), 'aag-certificate-'));
-  const [key, authority] = [join(place, 'key.pem'), join(place, 'certificate.pem')];
+  const folder = await mkdtemp(join(tmpdir(), 'aag-certificate-'));
+  const [key, authority] = [join(folder, 'key.pem'), join(folder, 'certificate.pem')];
   await writeFile(key, certificate.key, { mode: 0o600 });
   await writeFile(authority, certificate.cert);
-  if (process.geteuid?.() === 0) for (const path of [place, key]) await chown(path, 65_534, 65_534);
-  return { key, authority, [Symbol.asyncDispose]: () => rm(place, { recursive: true }) };
+  if (process.geteuid?.() === 0) for (const path of [folder, key]) await chown(path, 65_534, 65_534);
+  return { key, authority, [Symbol.asyncDispose]: () => rm(folder, { recursive: true }) };
 }

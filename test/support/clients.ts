@@ -4,13 +4,13 @@ import { openBrowser } from './oauth-browser.ts';
 import { createAuthorizationRequest, redirectUri } from './oauth-world.ts';
 import { successfulBodyOf } from './world.ts';
 
-/** The gateway at which clients sign in, and the admin who allows them to. */
+/** The gateway at which clients sign in, and the admin who gives consent. */
 interface GatewayPlace {
   readonly url: string;
   readonly admin: { readonly cookie: string };
 }
 
-/** An OAuth client that acts as an agent, with an access token of its own. */
+/** An OAuth client that acts as an agent, and its own tokens. */
 export interface SignedInClient {
   readonly id: string;
   readonly token: string;
@@ -18,8 +18,8 @@ export interface SignedInClient {
 }
 
 /**
- * Signs in a client that acts as one of the admin's agents; registers a new client unless one is
- * given.
+ * Signs in a client that acts as one of the admin's agents. Registers a new client unless the id of
+ * a known client is given.
  */
 export async function signInClient(
   place: GatewayPlace,
@@ -39,7 +39,7 @@ export async function registerClient({ url }: GatewayPlace): Promise<string> {
   return successfulBodyOf(await createCaller(url, {}).post('/oauth/register', metadata)).client_id;
 }
 
-/** Signs in the client that acts as the admin. */
+/** Signs in the command line's client, which acts as the admin. */
 export async function signInAsUser(place: GatewayPlace): Promise<SignedInClient> {
   return redeemCode(place, cliClientId, await authorizeClient(place, { client_id: cliClientId }));
 }
@@ -49,7 +49,7 @@ export interface AuthorizationCode {
   readonly verifier: string;
 }
 
-/** Runs the authorization up to the code, and does not exchange the code for tokens. */
+/** Runs the authorization until the client gets the code. Does not exchange the code for tokens. */
 export async function authorizeClient(
   { url, admin }: GatewayPlace,
   parameters: Record<string, string>,
@@ -74,7 +74,7 @@ export function redeemCode(
   });
 }
 
-/** Gets new tokens for the client's latest refresh token. */
+/** Uses the client's latest refresh token to get new tokens. */
 export function refreshTokens(
   place: GatewayPlace,
   { id, refreshToken }: SignedInClient,

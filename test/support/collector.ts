@@ -4,10 +4,12 @@ import type { AddressInfo } from 'node:net';
 
 import { startTelemetry } from '../../services-src/telemetry/index.ts';
 
-/** A span as OTLP has it in JSON, with what tests look at. */
+/** A span in OTLP's JSON format, with the fields that tests read. */
 export interface ReceivedSpan {
   readonly name: string;
-  /** As numbered by OTLP: internal 1, server 2, client 3, producer 4, consumer 5. */
+  /**
+   * The number that OTLP gives to the kind: internal 1, server 2, client 3, producer 4, consumer 5.
+   */
   readonly kind: number;
   readonly traceId: string;
   readonly spanId: string;
@@ -65,7 +67,7 @@ export async function startCollector(): Promise<Collector> {
 
 /**
  * Runs `work` while this process exports traces, and returns the spans that a collector received.
- * Of the work that continues no caller's trace, the fraction `sampleRatio` is traced.
+ * Of the work that does not continue a caller's trace, only the fraction `sampleRatio` is traced.
  */
 export async function collectSpans(
   work: () => Promise<unknown>,
@@ -84,7 +86,7 @@ export async function collectSpans(
   return collector.spans();
 }
 
-/** The attributes of a span by name. */
+/** The values of a span's attributes by the attributes' names. */
 export function attributesOf({ attributes }: Pick<ReceivedSpan, 'attributes'>) {
   return Object.fromEntries(
     attributes.map(({ key, value }): [string, unknown] => [key, Object.values(value)[0]]),

@@ -12,10 +12,15 @@ import type { Agent, World } from './world.ts';
 
 const bin = fileURLToPath(new URL('../../cli/bin.mjs', import.meta.url));
 
-/** The whole product, and its command line as the admin and as an agent of the admin. */
+/**
+ * The whole product, and its command line program, which runs as the admin or as an agent of the
+ * admin.
+ */
 export type CommandLine = Awaited<ReturnType<typeof startCommandLine>>;
 
-/** Starts the product, creates the agent `bot`, and signs the admin in by `action-gateway login`. */
+/**
+ * Starts the product, creates the agent `bot`, and signs the admin in with `action-gateway login`.
+ */
 export async function startCommandLine() {
   await using startup = new AsyncDisposableStack();
   const world = startup.use(await startWorld());
@@ -45,7 +50,7 @@ const settingsOf = ({ key }: Agent, { url }: World, settings: Record<string, str
   ACTION_GATEWAY_URL: url,
 });
 
-/** Runs `action-gateway login`, and is the browser in which the admin agrees. */
+/** Runs `action-gateway login`, and gives the admin's consent in a browser. */
 async function signInAsAdmin(
   { url, admin }: World,
   settings: Record<string, string>,
@@ -58,14 +63,16 @@ async function signInAsAdmin(
   expect(await login.exitCode, login.stderr()).toBe(0);
 }
 
-/** The JSON on stdout of a command, which has to exit with the code. */
+/**
+ * Returns the JSON that a command prints to stdout. The command must exit with the expected code.
+ */
 export async function jsonOf(run: ReturnType<typeof runToEnd>, expectedCode = 0) {
   const { code, stdout, stderr } = await run;
   expect(code, stderr).toBe(expectedCode);
   return JSON.parse(stdout);
 }
 
-/** Starts the program at a terminal, as a person does who sits before it. */
+/** Starts the program in a terminal, as a person would. */
 function startAtTerminal(command: string, environment: Record<string, string>) {
   const child = spawn(
     '/usr/bin/script',

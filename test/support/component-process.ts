@@ -6,14 +6,14 @@ import type { Environment } from '#config';
 import type { Component } from '#contracts/vocabulary';
 import { programEnv } from './program-env.ts';
 
-/** A component as a process of its own, with a process group of its own. */
+/** A component in a separate process, which has a separate process group. */
 export interface ComponentProcess {
   /** Resolves with the exit code, or the signal that ended the process. */
   readonly ended: Promise<number | NodeJS.Signals>;
   isOver(): boolean;
-  /** Sends the signal to the whole group. */
+  /** Sends the signal to the whole process group. */
   signal(signal: NodeJS.Signals): void;
-  /** Ends the process as an orchestrator does: SIGTERM, and SIGKILL after a minute. */
+  /** Ends the process as an orchestrator does: sends SIGTERM, and SIGKILL after a minute. */
   stop(): Promise<void>;
 }
 
@@ -30,7 +30,7 @@ interface Options {
 }
 
 const processes = new Set<ComponentProcess>();
-// Kills the processes that remain, so that none outlives the tests.
+// Kills the processes that still run, so that they end with the tests.
 process.once('exit', () => {
   for (const each of processes) each.signal('SIGKILL');
 });
@@ -59,7 +59,7 @@ export async function startComponent(options: Options): Promise<ComponentProcess
     try {
       if (child.pid !== undefined) process.kill(-child.pid, signal);
     } catch (error) {
-      // The whole group has ended.
+      // ESRCH: all processes of the group have already ended.
       if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
     }
   };
@@ -68,7 +68,7 @@ export async function startComponent(options: Options): Promise<ComponentProcess
     isOver: () => child.exitCode !== null || child.signalCode !== null,
     signal: signalGroup,
     async stop() {
-      // A stopped process does not notice SIGTERM.
+      // A process that was stopped by SIGSTOP does not notice SIGTERM.
       signalGroup('SIGCONT');
       child.kill('SIGTERM');
       const killTimer = setTimeout(() => signalGroup('SIGKILL'), 60_000);
@@ -80,7 +80,9 @@ export async function startComponent(options: Options): Promise<ComponentProcess
   return componentProcess;
 }
 
-/** Only a busy machine makes an answer take long, because a stopped process refuses connections. */
+/**
+ * A stopped process refuses connections at once. So only a busy machine makes an answer take long.
+ */
 const answerTimeoutMs = 30_000;
 
 /** Whether the component with this health port says that it is ready. */

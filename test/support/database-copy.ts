@@ -8,13 +8,13 @@ import { schemaOwners } from '../../provision.ts';
 export interface DatabaseCopy extends AsyncDisposable {
   /** The URL of the database for the superuser. */
   readonly adminUrl: string;
-  /** The variables `<COMPONENT>_DATABASE_URL` of all components that own a schema. */
+  /** The variables `<COMPONENT>_DATABASE_URL` of all components that have a database schema. */
   readonly variables: Readonly<Record<string, string>>;
 }
 
 /**
- * Creates a database with all migrations on the Postgres of the test run, and drops it when
- * disposed.
+ * Creates a database with all migrations on the test run's Postgres. The database is dropped when
+ * it is disposed.
  */
 export async function copyDatabase(): Promise<DatabaseCopy> {
   const serverUrl = inject('adminUrl');

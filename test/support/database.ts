@@ -8,15 +8,15 @@ export interface Tables extends AsyncDisposable {
   /** Every table of every component, as `schema.table`. */
   list(): Promise<string[]>;
   /**
-   * The number of rows of each table that requests fill, without logs, queues and credentials in
-   * use.
+   * The number of rows of each table whose rows are created by requests. Logs, queues and
+   * credentials in use are left out.
    */
   count(): Promise<Record<string, number>>;
   /** All rows of a table as text. */
   dump(table: string): Promise<string[]>;
 }
 
-/** Tables that fill up by use alone, such as the audit log, which records even refusals. */
+/** Tables that every use fills, such as the audit log, which also records refused requests. */
 const tablesFilledByUse =
   /\.(outbox|inbox|migration|record|usage|usage_day|feed_item|delivery|session|sign_in_link|sign_in_attempt|sign_in_flow|key_check)$/;
 

@@ -1,13 +1,16 @@
 import type { DecisionWordName, FieldOfWords } from '#contracts/decision-words';
 import type { ResolveApprovalBody } from '#contracts/http/approvals';
 
-/** A valid value for each field that only some words take. */
+/** A valid value for each field that only some decision words accept. */
 export const sampleFields = {
   remember_keys: ['github:issues.create:acme/site'],
   ttl: '1h',
 } as const satisfies Record<FieldOfWords, unknown>;
 
-/** A valid body for each word, also for agents and MCP callers, who must give a `ttl`. */
+/**
+ * A valid body for each decision word. The bodies have a `ttl` where agents and MCP callers must
+ * give one.
+ */
 export const sampleDecisions: Record<DecisionWordName, ResolveApprovalBody> = {
   allow: { resolution: 'allow' },
   allow_once: { resolution: 'allow_once' },

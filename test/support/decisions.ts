@@ -12,10 +12,12 @@ interface Decider {
   readonly role: Role | null;
 }
 
-/** Signs decisions as auth does, for tests in which a stand-in replaces auth. */
+/** Signs decisions as auth does. For tests in which a fake auth component replaces auth. */
 export function createDecisions({ keys }: Pick<TestEnvironment, 'keys'>) {
   const signer = createPublicSigner<DecisionStatement>('decision', keys.DECISION_KEY);
-  /** Signs that the resolver allows this one call, or the decision that `change` describes. */
+  /**
+   * Returns the decision that the decider allows this one call. `changedFields` replace its fields.
+   */
   const on = (
     gap: string,
     decider: Decider,

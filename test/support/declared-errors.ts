@@ -11,8 +11,7 @@ const routes = Object.values<RouteSpec>(httpRoutes).map((spec) => ({
 }));
 
 /**
- * Throws if a route answers with an error code that its description in docs/openapi.json does not
- * list.
+ * Throws if a route answers with an error code that docs/openapi.json does not list for this route.
  */
 export function checkDeclared(
   { method, url }: { readonly method: string; readonly url: string | URL },

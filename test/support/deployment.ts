@@ -12,7 +12,7 @@ import { isReady, startComponent } from './component-process.ts';
 import type { ComponentProcess } from './component-process.ts';
 import { pollUntil } from './world.ts';
 
-/** The source of one release, from which processes are started. */
+/** The source code of one release, from which processes are started. */
 export interface Release {
   readonly name: string;
   readonly folder: string;
@@ -20,7 +20,7 @@ export interface Release {
   readonly settings?: Readonly<Record<string, string>>;
 }
 
-/** This working tree as it is. */
+/** The source code of this working tree. */
 export const thisRelease: Release = {
   name: 'this',
   folder: fileURLToPath(new URL('../../', import.meta.url)),
@@ -35,26 +35,29 @@ export interface Replica {
 }
 
 /**
- * Components as processes, in any number and of any releases, with load balancers in front of what
- * is reached by HTTP.
+ * Components in processes. Any number of replicas and releases can run at the same time. Load
+ * balancers stand in front of the components that receive HTTP requests.
  */
 export interface Deployment extends AsyncDisposable {
   /** The address of the load balancer in front of the gateways. */
   readonly url: string;
   /** Resolves when the replica is ready. */
   start(component: Component, release: Release): Promise<Replica>;
-  /** Replaces the replicas of a component one by one, each after its successor is ready. */
+  /**
+   * Replaces the replicas of a component one by one. Each old replica is stopped when its successor
+   * is ready.
+   */
   replace(component: Component, release: Release): Promise<void>;
   /** What the processes of this release have printed, in the order in which they were started. */
   logsOf(release: Release): Promise<string>;
-  /** Processes that ended without being told to, or with an error. */
+  /** One text for each process that ended without being stopped, or ended with an error. */
   readonly crashes: readonly string[];
 }
 
-/** How much of its log is shown of a process that has crashed. */
+/** The number of characters of a crashed process's log that are shown. */
 const logCharactersMax = 2_000;
 
-/** Makes a deployment without replicas, whose logs are written to files in the folder. */
+/** Creates a deployment without replicas. Its replicas write their logs to files in the folder. */
 export async function openDeployment(
   folder: string,
   environment: Environment,
@@ -75,7 +78,7 @@ export async function openDeployment(
     ...environment,
     BASE_URL: gatewayBalancer.url,
     OAUTH_URL: oauthBalancer.url,
-    // Longer than the load balancers take to notice.
+    // Longer than the load balancers need to notice that a replica is no longer ready.
     SHUTDOWN_PAUSE_SECONDS: '1',
   };
 

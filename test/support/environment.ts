@@ -39,20 +39,22 @@ export interface TestEnvironment extends AsyncDisposable {
   connectReader(component: Component): Promise<Bus>;
 }
 
-/** Creates a database with every schema, and a NATS server; each test file has its own. */
+/**
+ * Creates a database with every schema, and a NATS server. Each test file has its own environment.
+ */
 export async function createTestEnvironment({
   serverLogLevel = 'error',
   streams = {},
 }: {
   /** The log level of NATS; `silent` for tests that make it log thousands of errors. */
   serverLogLevel?: 'error' | 'silent';
-  /** Other sizes of streams than the usual ones. */
+  /** The sizes of the streams, if they differ from the usual sizes. */
   streams?: Partial<typeof smallStreams>;
 } = {}): Promise<TestEnvironment> {
   await using startup = new AsyncDisposableStack();
   const dataDir = await mkdtemp(join(tmpdir(), 'aag-environment-'));
   startup.defer(() => rm(dataDir, { recursive: true, force: true }));
-  // After NATS has stopped, its stored streams are searched for credentials.
+  // When NATS has stopped, its stored streams are searched for credentials.
   startup.defer(async () => refuseLeaks(await sweepFolder(join(dataDir, 'nats/jetstream'))));
   const password = 'CANARY-bus-password';
   const nats = startup.use(
@@ -111,8 +113,9 @@ export async function createTestEnvironment({
 }
 
 /**
- * Redirects stdout to a file, which the run searches for credentials at its end; components log to
- * stdout's file descriptor. If TEST_LOG_LEVEL is set, components log to the terminal instead.
+ * Redirects stdout to a file, because components log to the file descriptor of stdout. At its end,
+ * the run searches the file for credentials. If TEST_LOG_LEVEL is set, components log to the
+ * terminal instead.
  */
 function redirectLogToFile(): string {
   const requestedLevel = process.env['TEST_LOG_LEVEL'];

@@ -7,7 +7,7 @@ export interface ReceivedEvent {
   readonly data: any;
 }
 
-/** The event stream as a browser reads it. */
+/** The event stream as a browser receives it. */
 export interface ReceivedEvents extends AsyncDisposable {
   /** The events of one type that have arrived so far, in order. */
   of(type: string): ReceivedEvent[];

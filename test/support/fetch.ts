@@ -1,4 +1,7 @@
-/** The global symbol under which Node keeps the object that sends the requests of `fetch`. */
+/**
+ * The global symbol under which Node stores the dispatcher: the object that sends the requests of
+ * `fetch`.
+ */
 const dispatcherKey = Symbol.for('undici.globalDispatcher.1');
 
 interface Dispatcher {
@@ -6,8 +9,9 @@ interface Dispatcher {
 }
 
 /**
- * Has `fetch` open a connection for each request. A client that keeps connections may send a request
- * at the moment at which a replica that stops closes the connection, and gets no answer to it.
+ * Makes `fetch` open a new connection for each request. Otherwise a client may send a request on a
+ * kept connection just when a stopping replica closes the connection. Then the client gets no
+ * answer.
  */
 export function keepNoConnections(): Disposable {
   return replaceDispatcher((usual) => {
@@ -17,8 +21,8 @@ export function keepNoConnections(): Disposable {
 }
 
 /**
- * Has `fetch` send requests for a deployment's public address to the one at which it listens, as
- * the proxy that ends TLS in front of it does.
+ * Makes `fetch` send the requests for a deployment's public URL to the address at which the
+ * deployment listens. In production, the proxy that ends TLS does this.
  */
 export function servePublicly(publicUrl: string, listensAt: string): Disposable {
   return replaceDispatcher((usual) => ({
@@ -30,7 +34,7 @@ export function servePublicly(publicUrl: string, listensAt: string): Disposable 
   }));
 }
 
-/** Replaces the dispatcher until it is disposed. */
+/** Replaces the dispatcher of `fetch`. Disposing the result restores the usual dispatcher. */
 function replaceDispatcher(replace: (usual: Dispatcher) => Dispatcher): Disposable {
   const holder = globalThis as unknown as Record<symbol, Dispatcher | undefined>;
   const usual = holder[dispatcherKey];

@@ -17,7 +17,7 @@ declare module 'vitest' {
      * migrations.
      */
     adminUrl: string;
-    /** The folder that components log to. */
+    /** The folder to which components write their logs. */
     logDir: string;
     /** The folder of the write-ahead log of the run's Postgres. */
     walDir: string;
@@ -25,7 +25,8 @@ declare module 'vitest' {
 }
 
 /**
- * Starts one Postgres for the whole run; each test file copies its database from a migrated one.
+ * Starts one Postgres for the whole run. Each test file copies its database from a migrated
+ * database.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   await using startup = new AsyncDisposableStack();
@@ -33,8 +34,9 @@ export default async function setup(project: TestProject): Promise<() => Promise
   startup.defer(() => rm(dataDir, { recursive: true, force: true }));
   const [logDir, walDir] = [join(dataDir, 'logs'), join(dataDir, 'postgres/data/pg_wal')];
   await mkdir(logDir);
-  // After Postgres has stopped, searches what is left of its write-ahead log for credentials. Each
-  // test environment has already searched its tables, its streams and its part of the log.
+  // After Postgres has stopped, searches the remaining log files and the rest of the write-ahead
+  // log for credentials. Each test environment has already searched its tables, its streams and its
+  // part of the write-ahead log.
   startup.defer(async () =>
     refuseLeaks([...(await sweepFolder(logDir)), ...(await sweepFolder(walDir))]),
   );
@@ -49,7 +51,8 @@ export default async function setup(project: TestProject): Promise<() => Promise
   await client.end();
   await provisionDatabase({
     adminUrl: postgres.adminUrl.replace('/postgres?', '/template_gateway?'),
-    // A role belongs to the whole server, so it has the same password for all databases of the run.
+    // A role belongs to the whole Postgres server, so its password is the same in all databases of
+    // the run.
     roles: Object.fromEntries(
       schemaOwners.map((user) => [user, { user, password: 'CANARY-role-password' }]),
     ),

@@ -9,8 +9,8 @@ import { programEnv } from './program-env.ts';
 import { pollUntil } from './world.ts';
 
 /**
- * Starts HAProxy on loopback with `deploy/haproxy.cfg`, in which only the servers are replaced: there
- * is no name `gateway` outside of compose.
+ * Starts HAProxy on loopback with `deploy/haproxy.cfg`. Only the servers and the listening address
+ * are replaced: the host name `gateway` exists only in compose.
  */
 export async function startHaproxy({
   port,

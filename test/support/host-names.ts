@@ -2,8 +2,8 @@ import dns from 'node:dns';
 import { syncBuiltinESMExports } from 'node:module';
 
 /**
- * Gives these host names an address on this machine, as lines of its hosts file would, until it is
- * disposed. Other names are looked up as before.
+ * Makes these host names resolve to an address on this machine, as lines in the hosts file would.
+ * Disposing the result ends this. Other names are looked up as usual.
  */
 export function nameHosts(names: Iterable<string>, address: string): Disposable {
   const known = new Set(names);

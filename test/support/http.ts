@@ -1,6 +1,6 @@
 import { checkDeclared } from './declared-errors.ts';
 
-/** An HTTP reply as a client of the API sees it. */
+/** An HTTP response as a client of the API sees it. */
 export interface Reply {
   readonly status: number;
   readonly headers: Headers;
@@ -16,8 +16,8 @@ export interface Caller {
 }
 
 /**
- * Calls the API as a client does. The test fails if a route answers with an error code that its
- * description does not list.
+ * Calls the API as a client does. The test fails if a route answers with an error code that the
+ * route's description does not list.
  */
 export function createCaller(baseUrl: string, credentials: Record<string, string>): Caller {
   const call = async (
@@ -73,7 +73,10 @@ export async function signIn(signInUrl: string): Promise<Caller & { cookie: stri
   return { cookie, ...createCaller(origin, { cookie, origin }) };
 }
 
-/** Signs in with the newest link that replicas of auth have printed, which made the others invalid. */
+/**
+ * Signs in with the newest link that the replicas of auth have printed. Each new link makes the
+ * earlier ones invalid.
+ */
 export async function signInWithNewest(printedText: string): ReturnType<typeof signIn> {
   for (const [, link = ''] of printedText.matchAll(/^Sign in: (\S+)$/gm)) {
     const session = await signIn(link).catch(() => undefined);

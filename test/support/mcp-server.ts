@@ -17,8 +17,8 @@ export interface OfferedTool extends Json {
 }
 
 /**
- * The kind of MCP server: `sessions` uses the SDK 1.x with sessions, and `stateless` the revision
- * 2026-07-28.
+ * The kind of MCP server: `sessions` uses the SDK 1.x, with sessions; `stateless` uses the protocol
+ * revision 2026-07-28.
  */
 export type Era = 'sessions' | 'stateless';
 
@@ -40,15 +40,17 @@ export interface TestMcpServer extends AsyncDisposable {
   /** Computes the result of a call, for all tools. */
   answer: (name: string, given: Json) => Json;
   pageSize: number;
-  /** True if the server answers with plain JSON even where it could answer with an event stream. */
+  /** True if the server answers with plain JSON even where an event stream is allowed. */
   answersInPlainJson: boolean;
-  /** True if the server announces in the stream of each call that its tools have changed. */
+  /**
+   * True if the server announces, in the event stream of each call, that its tools have changed.
+   */
   announcesToolChanges: boolean;
   /** The bearer token that the server requires; null if it requires none. */
   token: string | null;
   /**
-   * Gets each request first; if it returns true, it has handled the request and the server does
-   * not.
+   * Receives each request before the server. If it returns true, it has handled the request, and
+   * the server does nothing.
    */
   intercept: Intercept;
   /** Forgets all sessions, as a server does when it restarts. */
@@ -56,7 +58,7 @@ export interface TestMcpServer extends AsyncDisposable {
   calls(): McpHit[];
 }
 
-/** Starts a real MCP server of either kind on loopback, which logs every request. */
+/** Starts a real MCP server of the given kind on loopback. The server logs every request. */
 export async function startMcpServer(era: Era, tools: OfferedTool[]): Promise<TestMcpServer> {
   const hits: McpHit[] = [];
   const sessions = new Map<string, StreamableHTTPServerTransport>();
@@ -125,7 +127,7 @@ function toolPageOf({ tools, pageSize }: TestMcpServer, cursor: unknown) {
   };
 }
 
-/** Answers a call of an unknown tool as the MCP SDKs do. */
+/** Answers a call. For an unknown tool, throws the same error as the MCP SDKs. */
 function answerOf(
   { tools, answer }: TestMcpServer,
   { name, arguments: given = {} }: { name: string; arguments?: Json | undefined },
@@ -226,7 +228,7 @@ export const createSampleTools = (): OfferedTool[] => [
   },
 ];
 
-/** A template for a server of this file, as an admin would save it. */
+/** A template for an MCP server that `startMcpServer` has started, as an admin would save it. */
 export function mcpTemplate(
   key: string,
   url: string,

@@ -1,7 +1,7 @@
 import { PermissionViolationError } from '@nats-io/transport-node';
 import type { NatsConnection } from '@nats-io/transport-node';
 
-/** The subjects that the server refused to a connection during `attempt`. */
+/** The subjects that the server refused to a connection while `attempt` ran. */
 export async function violationsOf(
   nats: NatsConnection,
   attempt: () => unknown,
@@ -17,7 +17,7 @@ export async function violationsOf(
   })();
   await attempt();
   await nats.flush();
-  // The server reports a violation before it answers the flush, but the client emits the report
+  // The server reports a violation before it answers the flush, but the client passes the report on
   // slightly later.
   await new Promise((resolve) => setTimeout(resolve, 50));
   (status as AsyncIterable<unknown> & { stop?(): void }).stop?.();

@@ -15,7 +15,7 @@ export type MachinePart =
 
 export interface Need {
   readonly isAvailable: boolean;
-  /** Why the machine does not have the part; empty if it has. */
+  /** Why the machine does not have the part; empty if the machine has the part. */
   readonly reason: string;
   /**
    * A suffix for the test's name that names the missing part; empty if the machine has the part.
@@ -70,8 +70,9 @@ function findProgramProblem(program: string, harmlessOption: string): string {
 }
 
 /**
- * A command that runs another one, its last arguments, with a small disk of its own at a folder.
- * Other processes reach it at `/proc/PID/root`; it is gone when the last process there has ended.
+ * Returns a command that runs another command, given by its last arguments, with a small separate
+ * disk mounted at a folder. Other processes reach the disk at `/proc/PID/root`. The disk disappears
+ * when the last process that uses it has ended.
  */
 export function withOwnDisk(folder: string, { mebibytes }: { mebibytes: number }): string[] {
   const isRoot = process.geteuid?.() === 0;
@@ -81,8 +82,8 @@ export function withOwnDisk(folder: string, { mebibytes }: { mebibytes: number }
 }
 
 /**
- * Tells whether the machine has a part that some tests need. A test that is skipped because of a
- * missing part says this in its name.
+ * Tells whether the machine has a part that some tests need. If a test is skipped because of a
+ * missing part, its name says so.
  */
 export function needs(part: MachinePart): Need {
   const reason = reasonChecks[part]();

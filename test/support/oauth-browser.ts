@@ -1,6 +1,6 @@
 /**
  * A browser that can only do what a sign-in needs: keep cookies, follow redirects, and press
- * buttons of plain HTML forms. It knows nothing about the product except what the pages contain.
+ * buttons of plain HTML forms. About the product, it knows only what the pages contain.
  */
 export interface OauthBrowser {
   /** The browser's cookies as `name=value`. */
@@ -10,8 +10,9 @@ export interface OauthBrowser {
   /** Presses a button of the page's form. `fields` replace the form's own values. */
   press(page: Page, button: string, fields?: Record<string, string>): Promise<Page>;
   /**
-   * Opens an authorization URL and returns the redirect to the client. It signs in where a page
-   * asks for it, and gives consent for a new agent with the suggested name, or as `choose` says.
+   * Opens an authorization URL and returns the redirect to the client. If a page asks for a
+   * sign-in, the browser signs in. It gives consent for a new agent with the suggested name, or
+   * decides as `consentChoice` says.
    */
   authorize(url: string | URL, consentChoice?: Choice): Promise<URL>;
 }
@@ -31,9 +32,7 @@ export interface Account {
   readonly password: string;
 }
 
-/**
- * The page that the browser shows. If a redirect leads to another site, `leavesTo` is its address.
- */
+/** The page that the browser shows. `leavesTo` is the target of a redirect to another site. */
 export interface Page {
   readonly url: URL;
   readonly status: number;
@@ -52,8 +51,8 @@ interface Form {
 const redirectsMax = 10;
 
 /**
- * `cookie` is the cookie of an open session, as `signIn` of `http.ts` returns it. `account` belongs
- * to the person who signs in when a page asks for it.
+ * `cookie` is the cookie of an existing session, as `signIn` in `http.ts` returns it. `account`
+ * belongs to the person who signs in when a page asks for it.
  */
 export function openBrowser(
   baseUrl: string,

@@ -43,7 +43,7 @@ export async function startTestProvider(name = 'mock'): Promise<TestProvider> {
   await mock.start(0, '127.0.0.1');
   const mockUrl = new URL(mock.issuer.url ?? '');
 
-  // A server that stands in front of the mock and adds what the mock cannot do: wait, close a
+  // This server forwards requests to the mock. It adds what the mock cannot do: wait, close a
   // connection, and also answer below the path `/other`.
   const provider: TestProvider = {
     issuer: '',

@@ -42,13 +42,13 @@ export interface Tokens {
 }
 
 /**
- * The authorization server as OAuth clients reach it: through gateways, behind which several
- * replicas of auth run.
+ * The authorization server as OAuth clients reach it: through gateways, which send the requests to
+ * several replicas of auth.
  */
 export interface OauthWorld extends AsyncDisposable {
   readonly environment: TestEnvironment;
   readonly db: Database;
-  /** The public URL of the deployment, which is the first gateway's URL and the issuer. */
+  /** The public URL of the deployment. It is the URL of the first gateway, and also the issuer. */
   readonly url: string;
   /** The URLs of all gateways, including the first. */
   readonly urls: readonly string[];
@@ -59,7 +59,7 @@ export interface OauthWorld extends AsyncDisposable {
   /** Posts a form as an OAuth client does. */
   post(path: string, form: Record<string, string>, at?: string): Promise<Reply>;
   /**
-   * Runs the whole sign-in of a client, from the authorization URL through the consent to the
+   * Runs the whole sign-in of a client: opens the authorization URL, gives consent, and gets the
    * tokens.
    */
   signInClient(person: SignedIn, options?: SignInOptions): Promise<Tokens & { clientId: string }>;
@@ -75,8 +75,8 @@ interface SignInOptions {
 export const redirectUri = 'http://127.0.0.1:33418/callback';
 
 /**
- * A client's authorization request, and the code verifier that the client keeps for its token
- * request (RFC 7636).
+ * Creates a client's authorization request, and the code verifier that the client needs later for
+ * its token request (RFC 7636).
  */
 export function createAuthorizationRequest(
   baseUrl: string,
@@ -113,7 +113,8 @@ export async function startOauthWorld({
     RATE_USER_PER_MINUTE: '0',
     RATE_REGISTER_PER_HOUR: '0',
     RATE_PUBLIC_PER_MINUTE: '0',
-    // Most tests are about a token that is used twice, and not about a client that lost an answer.
+    // Without this grace period, every second use of a refresh token is refused. Most tests are
+    // about such a use, and not about a client that lost an answer.
     REFRESH_REUSE_GRACE_SECONDS: '0',
     ...settings,
   };

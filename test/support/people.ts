@@ -13,14 +13,14 @@ export interface Person extends Caller {
   readonly cookie: string;
 }
 
-/** Inserts another org into the tables, because no endpoint creates orgs. */
+/** Inserts another org into the tables, because no endpoint of the API creates orgs. */
 export async function createOrg(query: Query): Promise<string> {
   const id = randomUUID();
   await query('insert into auth.org (id, name) values ($1, $2)', [id, `org-${id}`]);
   return id;
 }
 
-/** Inserts a user with a one-time link into the tables of auth, and signs the user in over HTTP. */
+/** Inserts a user and a one-time link into the tables of auth, and signs the user in over HTTP. */
 export async function createPerson(
   query: Query,
   url: string,
@@ -41,7 +41,7 @@ export async function createPerson(
   return { id, orgId, ...(await signIn(`${url}/sign-in?token=${link}`)) };
 }
 
-/** Sets the address and password of a signed-in person who has neither yet. */
+/** Sets the e-mail address and password of a signed-in person who has neither yet. */
 export async function choosePassword(
   url: string,
   { cookie }: { readonly cookie: string },
@@ -55,7 +55,7 @@ export async function choosePassword(
 }
 
 /**
- * A token with this prefix, 43 random base62 characters and a CRC-32 of 6 characters
+ * Creates a token: this prefix, 43 random base62 characters, and a CRC-32 of 6 characters
  * (docs/reference/identities.md#agent-keys).
  */
 export function createCheckedToken(prefix: string): string {

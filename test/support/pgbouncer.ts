@@ -11,8 +11,8 @@ export interface Pgbouncer extends AsyncDisposable {
 }
 
 /**
- * Starts PgBouncer in transaction mode on loopback, with two sessions for each user, in front of
- * the database of a URL.
+ * Starts PgBouncer on loopback, in front of the database of a URL. It uses transaction mode, with
+ * two database sessions for each user.
  */
 export async function startPgbouncer({
   databaseUrl,
@@ -48,8 +48,8 @@ default_pool_size = 2
 max_client_conn = 200
 `,
   );
-  // PgBouncer does not run as root. As the user of Postgres it may enter the folder of the socket,
-  // which it gets as an open file, because the folder above is closed to it.
+  // PgBouncer does not run as root, but as the user of Postgres. That user may enter the folder of
+  // the socket, but not the folder above. So PgBouncer gets the socket's folder as an open file.
   await using socketFolder = await open(socketDir);
   const { uid, gid } = await stat(socketDir);
   const isRoot = process.geteuid?.() === 0;

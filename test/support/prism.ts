@@ -23,7 +23,7 @@ export interface PrismMock extends AsyncDisposable {
   readonly hits: readonly UpstreamHit[];
 }
 
-/** An OpenAPI document as the provider of a service published it. */
+/** An OpenAPI document in the form in which the service's provider published it. */
 export interface PublishedDocument {
   readonly paths: Readonly<Record<string, unknown>>;
   readonly components?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
@@ -32,8 +32,8 @@ export interface PublishedDocument {
 const { resolve } = createRequire(import.meta.url);
 
 /**
- * Prism's mock of an OpenAPI document, which refuses requests that do not match the document. A
- * forwarding server in front of the mock logs the requests.
+ * Starts Prism's mock of an OpenAPI document. The mock refuses requests that do not match the
+ * document. A forwarding server in front of the mock logs the requests.
  */
 export async function startPrismMock(document: PublishedDocument): Promise<PrismMock> {
   await using startup = new AsyncDisposableStack();
@@ -69,7 +69,7 @@ export async function startPrismMock(document: PublishedDocument): Promise<Prism
       forwardedRequest.end(body);
     });
   });
-  // Without keep-alive, because the mock or the forwarder could close a connection that the other
+  // Keep-alive is off, because the mock or the forwarder could close a connection that the other
   // side is about to use again.
   forwarder.keepAliveTimeout = 0;
   forwarder.listen(0, '127.0.0.1');
@@ -87,7 +87,7 @@ export async function startPrismMock(document: PublishedDocument): Promise<Prism
   };
 }
 
-/** Some paths of a document, unchanged, with every component that they refer to. */
+/** Returns a part of a document: some paths, unchanged, and every component that they refer to. */
 export function partOf<Document extends PublishedDocument>(
   document: Document,
   isKept: (path: string) => boolean,
@@ -99,7 +99,7 @@ export function partOf<Document extends PublishedDocument>(
     for (const [key, member] of Object.entries(value)) {
       if (key !== '$ref' || typeof member !== 'string') collectComponents(member);
       else {
-        // If a reference points into a component, the whole component is needed.
+        // A reference may point to a part of a component. Then the whole component is needed.
         const [root, section, kind = '', name = ''] = member.split('/');
         const component = [root, section, kind, name].join('/');
         if (usedComponents.has(component)) continue;
@@ -136,8 +136,8 @@ async function startPrism(document: string, startup: AsyncDisposableStack): Prom
     child.kill('SIGKILL');
     await once(child, 'exit');
   });
-  // Reads the mock's output to the end: the mock logs every request, and would stop when the pipe
-  // is full.
+  // Reads everything that the mock prints. The mock logs every request, and would stop when the
+  // pipe is full.
   const isListening = new Promise<boolean>((settle) => {
     child.stdout.on('data', (chunk: Buffer) => {
       if (chunk.includes('listening')) settle(true);

@@ -1,7 +1,7 @@
 const { PATH, NODE_COMPILE_CACHE } = process.env;
 
 /**
- * The only variables of this process's environment that a started program gets; a test adds the
+ * The only environment variables that a started program inherits from this process. A test adds the
  * program's settings.
  */
 export const programEnv: NodeJS.ProcessEnv = {

@@ -11,16 +11,16 @@ export interface ProgramExit {
   readonly signal: NodeJS.Signals | null;
 }
 
-/** `node start.ts` as a process of its own. */
+/** `node start.ts` in a separate process. */
 export interface Program extends AsyncDisposable {
   readonly pid: number;
   readonly output: { readonly stdout: string; readonly stderr: string };
   /**
-   * The address that the program prints when it answers requests; rejects if the program ends
-   * before that.
+   * The URL that the program prints when it is ready for requests. Rejects if the program ends
+   * earlier.
    */
   url(): Promise<string>;
-  /** The one-time sign-in link, which the program prints after its address. */
+  /** The one-time sign-in link, which the program prints after its URL. */
   signInUrl(): Promise<string>;
   kill(signal: NodeJS.Signals): void;
   readonly ended: Promise<ProgramExit>;
@@ -32,7 +32,9 @@ export interface Program extends AsyncDisposable {
  */
 const inheritedNames = ['PATH', 'HOME', 'TMPDIR', 'NODE_EXTRA_CA_CERTS', 'NODE_COMPILE_CACHE'];
 
-/** `within` is a command that runs the program as its last arguments. */
+/**
+ * `commandPrefix` is a command that runs the program. The program's command line is added to it.
+ */
 export function startProgram(
   dataDir: string,
   settings: Record<string, string> = {},
@@ -75,8 +77,8 @@ export function startProgram(
 }
 
 /**
- * The superuser's URL of the Postgres that a program runs in its data folder, made from its socket
- * and its password file.
+ * The superuser's URL of the Postgres that a program runs in its data folder. The URL is built from
+ * the socket and the password file in this folder.
  */
 export async function adminUrlOf(dataDir: string): Promise<string> {
   const password = await readFile(join(dataDir, 'postgres/password'), 'utf8');
@@ -85,12 +87,12 @@ export async function adminUrlOf(dataDir: string): Promise<string> {
 }
 
 /**
- * The command lines of running processes whose working folder is the given folder or below it, or
- * whose arguments name the folder.
+ * The command lines of running processes that use the given folder: their working folder is in it,
+ * or their arguments contain its name.
  */
 export async function processesOf(dataDir: string): Promise<string[]> {
   const folder = await realpath(dataDir);
-  const foundUrl = await Promise.all(
+  const commandLines = await Promise.all(
     (await readdir('/proc'))
       .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
       .map(async (pid) => {
@@ -100,11 +102,12 @@ export async function processesOf(dataDir: string): Promise<string[]> {
         return isInFolder ? `${pid} ${line.replaceAll('\0', ' ').trim()}` : '';
       }),
   );
-  return foundUrl.filter((line) => line !== '');
+  return commandLines.filter((line) => line !== '');
 }
 
 /**
- * Ends the processes that remain in a folder after a failed test killed their parent with SIGKILL.
+ * Ends the processes of a folder. They remain when a failed test has killed their parent with
+ * SIGKILL.
  */
 export async function endProcessesOf(dataDir: string): Promise<void> {
   for (const line of await processesOf(dataDir)) {

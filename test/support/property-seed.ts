@@ -2,5 +2,5 @@ import fc from 'fast-check';
 
 import { chooseSeed } from './sweeps.ts';
 
-/** The properties of the fast suite get the same cases in every run. */
+/** In the fast suite, property tests use the same generated cases in every run. */
 fc.configureGlobal({ seed: chooseSeed(1) });

@@ -2,14 +2,18 @@ import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 import type { AddressInfo, NetConnectOpts, Socket } from 'node:net';
 
-/** Passes TCP connections on to a server, until a test takes the server away. */
+/**
+ * Passes TCP connections on to a server. A test can interrupt them, as if the server had failed.
+ */
 export interface Proxy extends AsyncDisposable {
   readonly port: number;
   /** Ends all connections and refuses new ones, like a server that was killed. */
   cut(): void;
-  /** Passes nothing on, and ends nothing, like a server that was stopped by SIGSTOP. */
+  /**
+   * Passes no data on, but keeps the connections open, like a server that was stopped by SIGSTOP.
+   */
   freeze(): void;
-  /** Passes everything on again. */
+  /** Passes connections and data on again. */
   restore(): void;
 }
 
@@ -58,7 +62,10 @@ export async function startProxy(target: NetConnectOpts): Promise<Proxy> {
   };
 }
 
-/** A Postgres URL by way of a proxy, and the proxy; the URL names the folder of a Unix socket. */
+/**
+ * Starts a proxy for a Postgres URL that contains the folder of a Unix socket. Returns the proxy,
+ * and the URL that leads through it.
+ */
 export async function proxyPostgres(url: string): Promise<{ url: string; proxy: Proxy }> {
   const proxiedUrl = new URL(url);
   const path = `${proxiedUrl.searchParams.get('host')}/.s.PGSQL.${proxiedUrl.port || '5432'}`;
@@ -68,7 +75,7 @@ export async function proxyPostgres(url: string): Promise<{ url: string; proxy: 
   return { url: proxiedUrl.href, proxy };
 }
 
-/** A NATS URL by way of a proxy, and the proxy. */
+/** Starts a proxy for a NATS URL. Returns the proxy, and the URL that leads through it. */
 export async function proxyNats(url: string): Promise<{ url: string; proxy: Proxy }> {
   const proxiedUrl = new URL(url);
   const proxy = await startProxy({ host: proxiedUrl.hostname, port: Number(proxiedUrl.port) });

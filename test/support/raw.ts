@@ -10,7 +10,7 @@ export interface RawRequest {
   readonly body?: string | Buffer;
 }
 
-/** Sends one HTTP request exactly as given, because `fetch` would correct a malformed request. */
+/** Sends one HTTP request exactly as given. `fetch` would correct a malformed request. */
 export function sendRaw(url: string, { method = 'POST', path, headers, body }: RawRequest) {
   const { hostname, port } = new URL(url);
   return new Promise<Reply>((resolve, reject) => {

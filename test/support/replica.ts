@@ -8,14 +8,16 @@ import { lastingPort } from '../../services-src/embedded/index.ts';
 import { pollUntil } from './world.ts';
 import type { World } from './world.ts';
 
-/** One more replica of a component, as a process of its own that a test can kill or stop. */
+/** One more replica of a component, in a separate process that a test can kill or stop. */
 export interface Replica extends AsyncDisposable {
   signal(signal: NodeJS.Signals): void;
   /** Sends SIGKILL and waits until the process is gone. */
   kill(): Promise<void>;
 }
 
-/** Starts a replica beside the components of the world, on the world's servers. */
+/**
+ * Starts one more replica of a component. It uses the same servers as the components of the world.
+ */
 export async function startReplica(world: World, component: Component): Promise<Replica> {
   await using startup = new AsyncDisposableStack();
   const folder = await mkdtemp(join(tmpdir(), 'aag-replica-'));

@@ -3,7 +3,7 @@ import { createToolCall, postMcp } from '../../gateway/mcp/clients.testing.ts';
 import { sampleDecisions } from './decision-bodies.ts';
 import type { Caller } from './http.ts';
 
-/** The answer to a decision: the approval or the error, with the HTTP status. */
+/** The response to a decision: the approval or the error, and the HTTP status. */
 export interface Verdict {
   readonly http: number;
   readonly error?: string;

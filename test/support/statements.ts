@@ -10,8 +10,8 @@ export interface Statement {
 }
 
 /**
- * Every SQL statement in the component's `*.sql.ts` files: each tagged template, including
- * templates within templates.
+ * Returns every SQL statement in the component's `*.sql.ts` files: each tagged template, including
+ * templates within other templates.
  */
 export function statementsOf(component: string): Statement[] {
   return readdirSync(component, { recursive: true, encoding: 'utf8' })
@@ -40,8 +40,8 @@ function findTemplates(source: string): { at: number; text: string }[] {
 }
 
 /**
- * Reads a template up to its closing backtick, and removes its expressions with the templates in
- * them.
+ * Reads a template literal up to its closing backtick. Replaces its `${…}` expressions, together
+ * with the template literals inside them.
  */
 function readTemplate(source: string, startIndex: number): { text: string; end: number } {
   let text = '';
@@ -77,7 +77,7 @@ function declaredNameBefore(source: string, at: number): string {
   return declaredNames.at(-1)?.[1] ?? '?';
 }
 
-/** The tables of a component whose rows belong to an org, as its migrations define them. */
+/** The tables of a component that have a column `org_id`, according to its migrations. */
 export function tenantTablesOf(component: string): string[] {
   const folder = join(component, 'migrations');
   const text = readdirSync(folder)

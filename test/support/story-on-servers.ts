@@ -18,9 +18,10 @@ export interface PlayedStory extends AsyncDisposable {
 }
 
 /**
- * Migrates the servers that the environment names, starts all components on them, which call each
- * other over NATS, and plays the product's main use case. The components run until the result is
- * disposed. Servers that the environment does not name are embedded ones.
+ * Plays the product's main use case on the Postgres and NATS servers that the environment names. If
+ * the environment does not name a server, an embedded one is used. First migrates the servers and
+ * starts all components, which call each other over NATS. The components run until the result is
+ * disposed.
  */
 export async function playStoryOnServers(servers: Environment): Promise<PlayedStory> {
   await using startup = new AsyncDisposableStack();

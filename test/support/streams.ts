@@ -1,4 +1,4 @@
-/** Sizes of the streams and the bucket of files that are enough for most tests. */
+/** Sizes of the streams and of the object bucket for files that are enough for most tests. */
 export const smallStreams = {
   replicas: 1,
   auditBytesMax: 256 * 1024 * 1024,

@@ -1,13 +1,14 @@
 /**
- * True in `npm run test:all` (SWEEPS=all), which tests all values of each sweep; `npm test` tests a
- * fixed sample of them.
+ * True in `npm run test:all` (SWEEPS=all), where a sweep tests all its values. In `npm test`, a
+ * sweep tests a fixed sample of its values.
  */
 const isWholeSweep = process.env['SWEEPS'] === 'all';
 
 /**
- * Returns the seed of what a test chooses at random: generated cases, faults or kills. The variable
- * TEST_SEED sets it; `npm run test:all` sets it to a new number each time, and prints it. Without
- * the variable, as in `npm test`, it is `fixed`, so that no test fails by chance.
+ * Returns the seed for everything that a test chooses at random: generated cases, faults or kills.
+ * The variable TEST_SEED sets the seed. `npm run test:all` sets it to a new number each time, and
+ * prints the number. Without the variable, as in `npm test`, the seed is `fixed`, so that no test
+ * fails by chance.
  */
 export const chooseSeed = (fixed: number): number => Number(process.env['TEST_SEED'] ?? fixed);
 

@@ -20,7 +20,10 @@ components:
 `;
 }
 
-/** A template whose service takes an account at the provider `mock`, or a token. */
+/**
+ * A template whose service accepts two kinds of credentials: an account at the provider `mock`, or
+ * a token.
+ */
 export function templateWithTwoWays({
   server,
   issuer,

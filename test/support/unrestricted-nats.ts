@@ -19,9 +19,9 @@ export interface UnrestrictedNats extends AsyncDisposable {
 const password = 'CANARY-bus-password';
 
 /**
- * Starts a NATS server with the product's streams but without its permissions: all users share one
- * account, and may publish and subscribe to everything. Tests use it to show that an attack
- * succeeds if nothing prevents it.
+ * Starts a NATS server that has the product's streams but not its permissions: all users share one
+ * account, and may publish to and subscribe to every subject. Tests use this server to show that an
+ * attack succeeds if nothing prevents it.
  */
 export async function startUnrestrictedNats(): Promise<UnrestrictedNats> {
   await using startup = new AsyncDisposableStack();

@@ -20,13 +20,13 @@ export interface Upstream extends Disposable {
   delayMs: number;
   /** The bearer tokens that the upstream accepts; null if it requires none. */
   knownTokens: readonly string[] | null;
-  /** The scope that each token lacks, as the answers (403) say; null if none lacks any. */
+  /** If set, every request is refused with 403 and an answer that names this scope as missing. */
   scopeLacking: string | null;
 }
 
 /**
  * Starts a third-party API that logs every request. Its path `/echo` repeats the whole request in
- * the answer, as careless APIs do.
+ * the answer, as some careless APIs do.
  */
 export async function startUpstream(): Promise<Upstream> {
   const hits: Hit[] = [];
@@ -77,7 +77,9 @@ export async function startUpstream(): Promise<Upstream> {
   return upstream;
 }
 
-/** The credential in the encodings in which APIs repeat their input. */
+/**
+ * The credential in several encodings, because some APIs repeat their input in another encoding.
+ */
 function encodingsOf(headers: IncomingHttpHeaders, url: string): Record<string, string> {
   const credential =
     credentialIn(headers) ?? new URL(url, 'http://upstream').searchParams.get('key');

@@ -28,10 +28,14 @@ export interface World extends AsyncDisposable {
   readonly admin: Person;
   readonly upstream: Upstream;
   readonly tables: Tables;
-  /** The settings with which all components were started: keys, servers and logins. */
+  /**
+   * The settings with which all components were started, including keys, server URLs and logins.
+   */
   readonly environment: Environment;
   person(fields: Parameters<typeof createPerson>[2]): Promise<Person>;
-  /** Runs the migration, as an operator does after changing the folder of built-in templates. */
+  /**
+   * Runs the migration. An operator does this after a change in the folder of built-in templates.
+   */
   recordTemplates(): Promise<void>;
 }
 
@@ -39,13 +43,16 @@ type StartFunction = (
   environment: Environment,
 ) => Promise<AsyncDisposable & Pick<Running, 'url' | 'firstSignInUrl'>>;
 
-/** `TEST_TRANSPORT=bus` makes the components call each other over NATS although they could do without. */
+/**
+ * All components run in this process, so they can call each other directly. With
+ * `TEST_TRANSPORT=bus` they call each other over NATS instead.
+ */
 const startInProcess: StartFunction = (environment) =>
   startComponents(environment, { areCallsLocal: process.env['TEST_TRANSPORT'] !== 'bus' });
 
 /**
- * Starts the whole product with its own database and NATS server, and one upstream that it may
- * call. All components run in this process unless the options say otherwise.
+ * Starts the whole product with its own database and NATS server, and one upstream that the product
+ * may call. All components run in this process unless `startProduct` starts them elsewhere.
  */
 export async function startWorld(
   settings: Record<string, string> = {},
@@ -94,7 +101,7 @@ export async function startWorld(
   };
 }
 
-/** Creates an agent of a user, and a key for it. */
+/** Creates an agent of a user, and a key for the agent. */
 export async function createAgent(url: string, owner: Caller, name: string): Promise<Agent> {
   const agent = successfulBodyOf(await owner.post('/v1/identities/agents', { name }));
   const { key } = successfulBodyOf(
@@ -109,8 +116,8 @@ export function successfulBodyOf(reply: Awaited<ReturnType<Caller['get']>>) {
 }
 
 /**
- * Polls until something happens that the product does after its answer. No test may measure time
- * with it, because everything can take long on a busy machine.
+ * Polls until a condition is true that the product fulfils only after its answer. No test may use
+ * this to measure time, because everything can take long on a busy machine.
  */
 export async function pollUntil(
   isTrue: () => boolean | Promise<boolean>,
