@@ -1,9 +1,9 @@
 /**
  * `npm run bench:against -- FOLDER` compares this checkout of the repository with the checkout in
- * FOLDER, for example a git worktree of an earlier commit with its packages installed. It measures
- * the processor time per call, and the latency of a single call. It measures the two checkouts in
- * turn, because the machine's speed varies. It takes about 10 minutes; BENCH_STARTS, BENCH_ROUNDS
- * and BENCH_SECONDS change that.
+ * FOLDER. FOLDER can be a git worktree of an earlier commit in which the packages are installed.
+ * The benchmark measures the processor time per call, and the latency of a single call. It measures
+ * the two checkouts in turn, because the machine's speed varies. It takes about 10 minutes;
+ * BENCH_STARTS, BENCH_ROUNDS and BENCH_SECONDS change that.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -17,7 +17,7 @@ import { startProgram } from './processes.ts';
 
 /**
  * How often both checkouts are started. V8 optimizes differently in each process, so one process
- * may be a fifth faster than another process of the same code.
+ * may be a fifth faster than another process that runs the same code.
  */
 const startsCount = Number(process.env['BENCH_STARTS'] ?? 4);
 const roundsCount = Number(process.env['BENCH_ROUNDS'] ?? 4);
@@ -64,8 +64,8 @@ async function measureBothCheckouts(
       aloneMs: await medianMsOfSingleCalls(targetOf(subject), 200),
     });
     for (let round = 0; round < roundsCount; round += 1) {
-      // The checkouts take turns in being measured first, because the records that the first one is
-      // still writing to disk slow down the second one.
+      // The checkouts take turns in being measured first, because the first checkout's records are
+      // still being written to disk while the second checkout is measured, and slow it down.
       const isFirst = round % 2 === 0;
       const first = await measureUnderLoadAndAlone(isFirst ? before : after);
       const second = await measureUnderLoadAndAlone(isFirst ? after : before);

@@ -3,9 +3,9 @@ import { successfulBodyOf } from '../support/world.ts';
 import { percentilesOf } from './load-in-turn.ts';
 
 /**
- * Measures calls that a person allows at once: from the call to its result, in milliseconds, one
- * after the other. The person decides as soon as the call is suspended, and the agent asks for the
- * result as soon as it is allowed.
+ * Measures calls that a person allows at once: the milliseconds from the call to its result. Makes
+ * the calls one after the other. The person decides as soon as the call is suspended, and the agent
+ * asks for the result as soon as the call is allowed.
  */
 export async function measureApprovals(
   agent: Caller,

@@ -3,7 +3,7 @@ import type { Upstream } from '../support/upstream.ts';
 
 export interface LoadedCall {
   readonly kind: 'read' | 'non-read';
-  /** `called`, the code of the error, or `reset` when the connection ended without an answer. */
+  /** `called`, the error code, or `reset` when the connection ended without an answer. */
   readonly outcome: string;
   /** The audit id of a call that returned the upstream's answer; undefined for other calls. */
   readonly auditId: string | undefined;
@@ -21,12 +21,15 @@ const callers = [
   ...Array.from({ length: 8 }, () => 'read' as const),
   ...Array.from({ length: 4 }, () => 'non-read' as const),
 ];
-/** A caller pauses this long after a failure, as clients should. */
+/** How long a caller pauses after a failed call, as clients should. */
 const pauseAfterFailureMs = 100;
 
 let lastCallNumber = 0;
 
-/** Eight callers read and four change something, one call after the other, until `work` ends. */
+/**
+ * Eight callers make reads and four callers make non-reads, each caller one call after the other,
+ * until `work` ends.
+ */
 export async function makeCallsDuring(
   { agent, upstream }: { agent: Caller; upstream: Upstream },
   work: () => Promise<void>,

@@ -1,9 +1,9 @@
 import type { LoadResult, LoadedCall } from './fault-load.ts';
 
-/** What the callers of one kind saw. */
+/** What the callers that make one kind of calls saw. */
 interface CallSummary {
   readonly called: number;
-  /** The number of answers by error code, and of connections that were reset. */
+  /** The number of failed calls by error code; `reset` counts the connections that were reset. */
   readonly failed: Readonly<Record<string, number>>;
   readonly p99Ms: number;
   readonly longestMs: number;
@@ -14,10 +14,16 @@ export interface FaultFigures {
   readonly kind: 'replica' | 'gateway' | 'server';
   readonly reads: CallSummary;
   readonly nonReads: CallSummary;
-  /** The time from the end of the fault until calls of both kinds, begun after it, succeed. */
+  /**
+   * The time from the end of the fault until both a read and a non-read that began later have
+   * succeeded.
+   */
   readonly recoveryMs: number;
   readonly sentTwice: number;
-  /** The number of answered calls with no outcome in the audit log, and with more than one. */
+  /**
+   * `unrecorded` is the number of answered calls without an outcome in the audit log, and
+   * `recordedTwice` the number of answered calls with more than one.
+   */
   readonly unrecorded: number;
   readonly recordedTwice: number;
 }
@@ -25,7 +31,10 @@ export interface FaultFigures {
 const readMsMax = 2_000;
 const recoveryMsMax = 30_000;
 
-/** Earlier figures for comparison: at that time, callers asked only one replica. */
+/**
+ * Earlier figures for comparison. At that time, a request to a dead replica was not yet sent to
+ * another replica.
+ */
 const figuresBeforeRetries: Readonly<Record<string, string>> = {
   'SIGKILL of one executor': '203 ok, 8 × unavailable; p99 38.0 s',
   'SIGTERM of one executor': '612 ok',
@@ -46,7 +55,7 @@ export function summariseFault({
 }: Pick<FaultFigures, 'name' | 'kind'> & {
   readonly loaded: LoadResult;
   readonly endedAt: number;
-  /** The number of outcomes in the audit log of each answered call. */
+  /** For each answered call, the number of its outcomes in the audit log. */
   readonly records: readonly number[];
 }): FaultFigures {
   const reads = calls.filter((call) => call.kind === 'read');
@@ -87,7 +96,7 @@ function summariseCalls(calls: readonly LoadedCall[]): CallSummary {
   };
 }
 
-/** The promises of docs/reference/reliability.md that the figures break. */
+/** The promises in docs/reference/reliability.md that the figures break. */
 export function listBrokenPromises(figures: FaultFigures): string[] {
   const { name, kind, reads, recoveryMs, sentTwice, unrecorded, recordedTwice } = figures;
   const brokenPromises = [

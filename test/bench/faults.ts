@@ -1,6 +1,6 @@
 /**
- * `npm run bench:faults`: measures what callers see while replicas and servers die, stand still and
- * come back, with two processes of each component, and writes the section "Faults" of
+ * `npm run bench:faults` measures what callers see while replicas and servers are killed, stopped
+ * and started again. Each component runs in two processes. Writes the section "Faults" of
  * docs/performance.md.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -27,11 +27,11 @@ import { listBrokenPromises, renderFaults, summariseFault } from './faults-repor
 import type { FaultFigures } from './faults-report.ts';
 import { writeReportPart } from './sections.ts';
 
-/** So long that the component that dies is always handling some calls. */
+/** Each call takes so long that a component that is killed is always handling some calls. */
 const upstreamDelayMs = 100;
 const warmUpMs = 1_500;
 const standstillMs = 20_000;
-/** How long the load continues after the end of a fault. */
+/** How long the load continues after a replica's fault has ended. */
 const replicaWatchMs = 5_000;
 const serverWatchMs = 12_000;
 const recordedWithinMs = 30_000;
@@ -139,7 +139,7 @@ await orExit(async () => {
 
 /** The number of outcomes that the audit log has of each answered call. */
 async function countRecords(adminUrl: string, loadResult: LoadResult): Promise<number[]> {
-  // Opened only now, because connections do not survive some of the faults.
+  // The tables are opened only now, because some of the faults end open connections.
   await using tables = await openTables(adminUrl);
   const ids = loadResult.calls.flatMap(({ auditId }) => auditId ?? []);
   const endsAt = performance.now() + recordedWithinMs;

@@ -12,7 +12,7 @@ interface GatewayOptions {
   readonly dataDir: string;
   readonly upstreamUrl: string;
   readonly environment?: Record<string, string>;
-  /** The folder of the checkout to run; the current folder by default. */
+  /** The folder of the checkout that is run; the current folder by default. */
   readonly checkout?: string;
   /** The number of processes of a component if each has processes of its own; one by default. */
   readonly replicas?: Readonly<Partial<Record<Component, number>>>;
@@ -20,7 +20,7 @@ interface GatewayOptions {
   readonly nodeOptions?: readonly string[];
 }
 
-/** Starts `start.ts` with the Node flags that `npm start` uses. */
+/** The arguments with which Node starts `start.ts`, including the flags that `npm start` uses. */
 export const startArguments = [
   '--no-parallel-scavenge',
   '--max-semi-space-size=16',
@@ -36,8 +36,8 @@ export const settingsFor = ({ upstreamUrl, environment }: GatewayOptions) => ({
   EGRESS_ALLOW: new URL(upstreamUrl).host,
   RATE_IDENTITY_PER_MINUTE: '0',
   RATE_USER_PER_MINUTE: '0',
-  // The gateway counts audit bytes as usual, but the limit must not stop the one agent that makes
-  // all calls.
+  // So high that the limit never stops the one agent that makes all calls. The gateway still counts
+  // the audit bytes.
   AUDIT_BYTES_PER_MINUTE: '9999999999',
   ...environment,
 });
@@ -49,8 +49,8 @@ export const settingsFor = ({ upstreamUrl, environment }: GatewayOptions) => ({
 export const itemBody = { name: 'item', note: 'Bought for the workshop on Thursday.' };
 
 /**
- * A running gateway with three kinds of requests: the usual one over REST, the same action as a
- * tool call over MCP (`mcp`), and calls by full URL (`raw`).
+ * A running gateway, and three kinds of requests: the usual calls over REST, the same action as a
+ * tool call over MCP (`mcp`), and calls with a full URL (`raw`).
  */
 export interface Gateway extends MeasuredProgram {
   readonly url: string;
@@ -207,7 +207,7 @@ export async function prepareGateway(
   };
 }
 
-/** Connects the upstream as the org's service `bench`, with a secret. */
+/** Connects the upstream as the org's service `bench`, and stores its secret. */
 export async function connectUpstream(admin: Caller, upstreamUrl: string): Promise<void> {
   await createResource(admin, '/v1/secrets', {
     name: 'bench_token',

@@ -56,14 +56,14 @@ const resultsByState: Record<LoadState, RateResult[]> = { quiet: [], one: [], te
 await callAtSteadyRate(otherCallers, { perSecond: callsPerSecond, seconds: secondsPerRound });
 for (let round = 0; round < rounds; round += 1) {
   for (const [at, state] of loadStates.entries()) {
-    // Each state calls an upstream address that no earlier state has called, because the gateway
-    // may have learnt that an earlier address hangs.
+    // Each state uses an upstream address that no earlier state has called, because the gateway may
+    // have learnt that the earlier address hangs.
     const path = hangingUrl(2 + round * loadStates.length + at);
     const hogAgentKeys = { quiet: [], one: hogKeys.slice(0, 1), ten: hogKeys }[state];
     const hangingCalls = makeHangingCalls(hogAgentKeys, path);
     await new Promise((resolve) => setTimeout(resolve, 1_500));
-    // The ten agents use up their own org's limits, so only callers in other orgs must not slow
-    // down.
+    // The ten agents use up the limits of their own org. So the measurement is only about callers
+    // of other orgs, who must not become slower.
     const targets = state === 'ten' ? callersOfOtherOrgs : otherCallers;
     resultsByState[state].push(
       await callAtSteadyRate(targets, { perSecond: callsPerSecond, seconds: secondsPerRound }),
@@ -91,8 +91,8 @@ if (failedCount > 0 || ratios.one > 2 || ratios.ten > 2) {
 }
 
 /**
- * Starts one upstream that many addresses reach: the gateway treats each address of 127.0.0.0/8 as
- * a separate origin.
+ * Starts one upstream. It stands for many upstreams, because the gateway treats each address of
+ * 127.0.0.0/8 as a separate origin.
  */
 async function startUpstream(delayMs: number): Promise<(n: number) => string> {
   const program = running.use(startProgram(['test/bench/upstream.ts', String(delayMs)]));
@@ -100,7 +100,7 @@ async function startUpstream(delayMs: number): Promise<(n: number) => string> {
   return (n) => `http://127.0.0.${n + 1}:${port}/items/1`;
 }
 
-/** Creates a user with an agent that may read everything, and returns the agent's key. */
+/** Creates a user with an agent that may read every URL, and returns the agent's key. */
 async function createReaderKey(org: string, name: string): Promise<string> {
   const owner = await createPerson(tables.query, url, { orgId: org, name, role: 'member' });
   const agent = await createAgent(url, owner, `${name}-agent`);
@@ -124,8 +124,8 @@ function callTargetOf(key: string, body: { path: string; timeout_ms?: number }):
 }
 
 /**
- * Makes 300 calls that hang until their deadline, with the agents in turn; returns how many calls
- * the gateway refused.
+ * Makes 300 calls that hang until their deadline. The agents make them in turn. Returns the number
+ * of calls that the gateway refused.
  */
 async function makeHangingCalls(keys: readonly string[], path: string): Promise<number> {
   if (keys.length === 0) return 0;

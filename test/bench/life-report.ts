@@ -6,11 +6,11 @@ export interface LifeRow extends LoadFigures {
 }
 
 export interface LifeRun {
-  /** With 32 calls in flight. The first row is the bare proxy. */
+  /** The figures with 32 calls in flight. The first row is the bare proxy. */
   readonly rows: readonly LifeRow[];
-  /** One call at a time, in the same order. */
+  /** The figures with one call at a time. The rows are in the same order. */
   readonly alone: readonly LifeRow[];
-  /** From the call to the result of an approved call, in milliseconds. */
+  /** The milliseconds from the call to the result of an approved call. */
   readonly approvals: { readonly p50: number; readonly p99: number };
   readonly minutes: number;
   readonly startMs: number;
@@ -23,7 +23,7 @@ interface Goal {
   readonly holds: boolean;
 }
 
-/** The targets of this benchmark, with their values in this run. */
+/** The goals of this benchmark, with their values in this run. */
 export function goalsOf({ rows, alone, approvals, startMs }: LifeRun): Goal[] {
   const [proxy, get, , mcp, post] = rows;
   const [proxyAlone, getAlone] = alone;

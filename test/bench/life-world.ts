@@ -6,22 +6,25 @@ import type { Target } from './measure.ts';
 
 const orgsCount = 100;
 const agentsPerOrg = 10;
-/** Enough to keep the machine busy, and few enough for the limits of an address. */
+/**
+ * So many orgs are created at the same time: enough to keep the machine busy, and few enough for
+ * the limits of one client address.
+ */
 const orgsAtOnce = 4;
 
 /**
- * Creates 1,000 agents of 100 orgs, each org with its own service and secret, and returns a
- * read of each agent. The reads are in an order in which no two neighbours are of one org.
+ * Creates 1,000 agents of 100 orgs; each org has its own service and secret. Returns one read call
+ * for each agent. The calls are in such an order that neighbouring calls belong to different orgs.
  */
 export async function createReaders(
   query: Query,
   { url, upstreamUrl }: { url: string; upstreamUrl: string },
 ): Promise<Target[]> {
   const targetsOfOrgs: Target[][] = [];
-  let left = orgsCount;
+  let orgsLeft = orgsCount;
   const createOrgs = async () => {
-    while (left > 0) {
-      left -= 1;
+    while (orgsLeft > 0) {
+      orgsLeft -= 1;
       targetsOfOrgs.push(await createOrgWithReaders(query, { url, upstreamUrl }));
     }
   };

@@ -1,7 +1,8 @@
 /**
  * `npm run bench:life` measures the gateway as a team uses it: many agents in turn, calls over MCP,
- * calls that change something, approvals, and a start. All components run in one process. The rows
- * are measured after BENCH_MINUTES (5) of mixed load. It takes about eight minutes.
+ * calls that change something, approvals, and a start. All components run in one process. First the
+ * gateway gets BENCH_MINUTES (5) of mixed load, then each row is measured. It takes about eight
+ * minutes.
  */
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -67,17 +68,17 @@ async function measureCalls(
   };
   const settings = { ...settingsFor({ dataDir, upstreamUrl, environment }), PORT: '18438' };
   const backing = running.use(await startBacking(settings, { dataDir }));
-  const whole = running.use(
+  const program = running.use(
     startProgram(startArguments, { ...backing.environment, DATA_DIR: `${dataDir}-start` }),
   );
-  const gateway = await prepareGateway('', await whole.find(/Sign in: (\S+)/), upstreamUrl);
+  const gateway = await prepareGateway('', await program.find(/Sign in: (\S+)/), upstreamUrl);
   const tables = running.use(await openTables(backing.adminUrl));
   printLine('creating 1,000 agents of 100 orgs');
   const readers = await createReaders(tables.query, { url: gateway.url, upstreamUrl });
   const asker = await createAgent(gateway.url, gateway.admin, 'asker');
 
   const [postgres = 0, nats = 0] = backing.pids;
-  const pids = { components: whole.pid, Postgres: postgres, NATS: nats };
+  const pids = { components: program.pid, Postgres: postgres, NATS: nats };
   printLine(`${minutes} minutes of mixed load`);
   const mixed = readers.flatMap((reader, at) => [
     reader,
@@ -108,7 +109,10 @@ async function measureCalls(
   return { rows, alone, approvals };
 }
 
-/** The median time from the start of the program on existing data to its first answered call. */
+/**
+ * Starts the program with existing data several times. Returns the median time until its first
+ * answered call.
+ */
 async function measureStarts(dataDir: string, upstreamUrl: string): Promise<number> {
   let target: Target;
   {
@@ -141,7 +145,7 @@ async function waitForAnswer({ url, method, headers = {}, body = '' }: Target): 
   throw new Error(`${url} did not answer within 30 s`);
 }
 
-/** Where the process of all components spends its time under load. */
+/** Measures in which code the process of all components spends its time under load. */
 async function profile(
   dataDir: string,
   upstreamUrl: string,

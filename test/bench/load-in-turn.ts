@@ -3,20 +3,23 @@ import { Agent, request } from 'undici';
 import type { Target } from './measure.ts';
 import { cpuSecondsOf, listProcessTree } from './processes.ts';
 
-/** Process ids by the name of what runs there; their child processes count too. */
+/**
+ * Process ids by the name of the program that runs there. Child processes are measured with their
+ * parent.
+ */
 export type NamedPids = Readonly<Record<string, number>>;
 
 export interface LoadFigures {
   readonly perSecond: number;
   readonly p50: number;
   readonly p99: number;
-  /** The milliseconds of CPU time that each process used for a call. */
+  /** The milliseconds of CPU time per call, for each process. */
   readonly cpuMsPerCall: Readonly<Record<string, number>>;
 }
 
 /**
- * Sends calls to the targets in turn, a fixed number of them at once. Throws if any answer is not
- * 2xx. Times are in milliseconds.
+ * Sends calls to the targets in turn, and keeps a fixed number of calls in flight. Throws if any
+ * answer is not 2xx. Times are in milliseconds.
  */
 export async function measureInTurn(
   targets: readonly Target[],

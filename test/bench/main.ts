@@ -1,6 +1,6 @@
 /**
- * `npm run bench`: measures calls through the gateway, calls straight to the upstream, and calls
- * through a plain proxy in turn, and writes docs/performance.md.
+ * `npm run bench` measures calls through the gateway, calls straight to the upstream, and calls
+ * through a plain proxy, in turn. Writes docs/performance.md.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -110,8 +110,8 @@ function describeProgram(name: string, url: string, pid: number): MeasuredProgra
 }
 
 /**
- * Measures the memory of a fresh installation, because the load of earlier measurements would count
- * too.
+ * Measures the memory of a fresh installation. After the other measurements, the memory would
+ * include their load.
  */
 async function measureMemory(dataDir: string, upstreamUrl: string): Promise<MemoryFigures> {
   await using gateway = await startEmbedded({ dataDir, upstreamUrl });
@@ -148,7 +148,7 @@ async function traceLayers(dataDir: string, upstreamUrl: string): Promise<BenchR
   return layers;
 }
 
-/** Waits until the program has exported its spans, which it does every five seconds. */
+/** Waits until the program has exported its spans. The program exports them every five seconds. */
 function waitForSpans(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 6_000));
 }

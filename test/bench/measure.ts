@@ -3,7 +3,7 @@ import { Client } from 'undici';
 
 import { cpuSecondsOf, pssMebibytesOf, listProcessTree } from './processes.ts';
 
-/** A program under measurement that answers calls, and the ids of its processes. */
+/** A program that answers calls and is measured, and the ids of its processes. */
 export interface MeasuredProgram {
   readonly name: string;
   readonly rootPids: readonly number[];
@@ -54,7 +54,7 @@ export async function measureLoad(
 }
 
 /**
- * Returns the median latency of single calls. It measures each call itself, because autocannon's
+ * Returns the median latency of single calls. Measures each call itself, because autocannon's
  * histogram has a resolution of whole milliseconds.
  */
 export async function medianMsOfSingleCalls(target: Target, calls: number): Promise<number> {
@@ -86,7 +86,7 @@ export interface Comparison {
 
 /**
  * Measures two programs in turn, round by round, so that a change of the machine's speed affects
- * both. Returns the median of the ratios of all rounds.
+ * both. Returns the medians over all rounds.
  */
 export async function compareTargets(
   target: Target,
@@ -121,7 +121,7 @@ export function medianOf(values: readonly number[]): number {
 }
 
 /**
- * Makes a given number of calls, or makes calls for a given time; throws if any answer is not 2xx.
+ * Makes a given number of calls, or makes calls for a given time. Throws if any answer is not 2xx.
  */
 export async function runLoad(
   target: Target,

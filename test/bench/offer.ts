@@ -8,8 +8,8 @@ export interface RateResult {
 }
 
 /**
- * Sends calls to the targets in turn at a steady rate, even while earlier calls have no answer yet.
- * `failed` counts every call without a successful answer.
+ * Sends calls to the targets in turn at a steady rate, even while earlier calls are unanswered.
+ * `failed` counts the calls that got no successful answer.
  */
 export async function callAtSteadyRate(
   targets: readonly Target[],

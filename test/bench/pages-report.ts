@@ -9,21 +9,24 @@ export interface PageFigures {
   readonly name: string;
   readonly phone: Times;
   readonly desktop: Times;
-  /** The largest shift of any load. */
+  /** The largest layout shift of all loads of the page. */
   readonly shift: number;
 }
 
 const interactiveMsMax = 1_000;
 
-/** The figures of each page over all rounds, in the order in which the pages were first opened. */
+/**
+ * Returns the figures of each page over all rounds. The pages are in the order in which they were
+ * first opened.
+ */
 export function summarisePages(loads: readonly NamedPageLoad[]): PageFigures[] {
   return [...new Set(loads.map(({ name }) => name))].map((name) => {
-    const ofPage = loads.filter((load) => load.name === name);
+    const loadsOfPage = loads.filter((load) => load.name === name);
     return {
       name,
-      phone: timesOf(ofPage.filter(({ size }) => size === 'phone')),
-      desktop: timesOf(ofPage.filter(({ size }) => size === 'desktop')),
-      shift: Math.max(...ofPage.map(({ shift }) => shift)),
+      phone: timesOf(loadsOfPage.filter(({ size }) => size === 'phone')),
+      desktop: timesOf(loadsOfPage.filter(({ size }) => size === 'desktop')),
+      shift: Math.max(...loadsOfPage.map(({ shift }) => shift)),
     };
   });
 }
@@ -38,7 +41,7 @@ function timesOf(loads: readonly NamedPageLoad[]): Times {
   };
 }
 
-/** The promises about pages that the figures break. */
+/** The promises about the dashboard's pages that the figures break. */
 export function listBrokenPagePromises(pages: readonly PageFigures[]): string[] {
   return pages.flatMap(({ name, phone, desktop, shift }) => [
     ...[phone, desktop]

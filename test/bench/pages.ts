@@ -1,7 +1,7 @@
 /**
- * `npm run bench:pages`: opens every page of the dashboard in Chromium with an empty cache, measures
- * when it can be used and what moves meanwhile, and writes the section "Pages" of
- * docs/performance.md.
+ * `npm run bench:pages` opens every page of the dashboard in Chromium with an empty cache. Measures
+ * when the page can be used, and how much its layout shifts while it loads. Writes the section
+ * "Pages" of docs/performance.md.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

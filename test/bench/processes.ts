@@ -3,7 +3,7 @@ import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile, readdir } from 'node:fs/promises';
 
-/** A program of the benchmark in a process of its own, which receives SIGTERM when disposed. */
+/** A program of the benchmark in a separate process. Disposing it sends SIGTERM. */
 export interface Program extends AsyncDisposable {
   readonly pid: number;
   /** Waits for `pattern` in the program's output, and returns the first match. */
@@ -43,7 +43,7 @@ export function startProgram(
   };
 }
 
-/** The ids of these processes and of all their descendants. */
+/** The ids of the given processes and of all their descendants. */
 export async function listProcessTree(givenPids: readonly number[]): Promise<number[]> {
   const parentByPid = new Map<number, number>();
   for (const entry of await readdir('/proc')) {
@@ -80,8 +80,8 @@ export async function cpuSecondsOf(pids: readonly number[]): Promise<number> {
 }
 
 /**
- * The sum of the processes' proportional set sizes in MiB; a page that several processes share
- * counts once in this sum.
+ * The sum of the processes' proportional set sizes in MiB. Memory that several processes share is
+ * counted only once.
  */
 export async function pssMebibytesOf(pids: readonly number[]): Promise<number> {
   const sizesMebibytes = await Promise.all(

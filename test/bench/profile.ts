@@ -2,7 +2,7 @@ import { readFile, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** The parts of a file that `node --cpu-prof` writes; times are in microseconds. */
+/** The used parts of a file that `node --cpu-prof` writes; times are in microseconds. */
 interface CpuProfile {
   readonly nodes: readonly {
     readonly id: number;
@@ -12,12 +12,17 @@ interface CpuProfile {
   readonly timeDeltas: readonly number[];
 }
 
-/** Where the main thread spent its time: a package or folder, and its share of the busy time. */
+/**
+ * A place where the main thread spent time (a package or folder), and its share of the busy time.
+ */
 export type ProfileRow = readonly [place: string, share: number];
 
 const rowsMax = 20;
 
-/** Reads the profile of the main thread from a folder, and adds up its own time by place. */
+/**
+ * Reads the profile of the main thread from a folder. Adds up the time that each place used itself,
+ * without the functions that it called.
+ */
 export async function readProfile(folder: string): Promise<ProfileRow[]> {
   const files = await readdir(folder);
   // The names are CPU.<date>.<time>.<pid>.<thread>.<number>.cpuprofile.

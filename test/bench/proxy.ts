@@ -1,6 +1,6 @@
 /**
- * A Fastify reverse proxy that only adds one header. The benchmarks compare the gateway with this
- * proxy. It prints its port.
+ * A Fastify reverse proxy that does nothing but add one header. The benchmarks compare the gateway
+ * with this proxy. It prints its port.
  */
 import Fastify from 'fastify';
 import { Pool } from 'undici';

@@ -16,8 +16,8 @@ export interface BenchRun {
   readonly overMcp: Comparison;
   readonly figures: readonly Figures[];
   /**
-   * The median latency of a single call in milliseconds; a key is the measured program and the kind
-   * of call, such as `proxy GET`.
+   * The median latency of a single call in milliseconds. A key consists of the measured program and
+   * the kind of call, such as `proxy GET`.
    */
   readonly alone: ReadonlyMap<string, number>;
   readonly memory: MemoryFigures;
@@ -26,7 +26,7 @@ export interface BenchRun {
 }
 
 /**
- * The targets of performance, each with its value in this run and whether the run meets the target.
+ * The performance targets, each with its value in this run and whether this run meets the target.
  */
 export function targetsOf({
   compared: { throughputRatio, latencyRatio },

@@ -7,8 +7,8 @@ export interface ExecutorScaling {
 
 export interface OtherUpstreamLatencies {
   /**
-   * The p99 latency, in milliseconds, of calls to 49 upstreams that answer well: while the fiftieth
-   * upstream answers well too (`well`), answers slowly (`slow`), or is down (`dead`).
+   * The p99 latency, in milliseconds, of calls to 49 healthy upstreams. Meanwhile the fiftieth
+   * upstream is healthy too (`well`), answers slowly (`slow`), or is down (`dead`).
    */
   readonly well: number;
   readonly slow: number;

@@ -164,7 +164,7 @@ function runAutocannon(
   return autocannon({ url, method, headers, body, ...load });
 }
 
-/** Measures the calls to 49 upstreams that answer well, in each state of a fiftieth upstream. */
+/** Measures the calls to 49 healthy upstreams, for each state of a fiftieth upstream. */
 async function measureOtherUpstreams(dataDir: string): Promise<OtherUpstreamLatencies> {
   await using running = new AsyncDisposableStack();
   const well = await startUpstream(running, 250);
@@ -183,8 +183,8 @@ async function measureOtherUpstreams(dataDir: string): Promise<OtherUpstreamLate
     }),
   );
 
-  // One program is many upstreams: the gateway treats each address of 127.0.0.0/8 as a separate
-  // origin.
+  // One program serves as many upstreams, because the gateway treats each address of 127.0.0.0/8 as
+  // a separate origin.
   const otherTargets = Array.from({ length: 49 }, (_, n) => gateway.raw(well.url(n + 1)));
   const measureBeside = async (url: string) => {
     const badTarget = gateway.raw(url);
@@ -206,8 +206,8 @@ async function measureOtherUpstreams(dataDir: string): Promise<OtherUpstreamLate
   let failedCount = 0;
   for (let round = 0; round < rounds; round += 1) {
     for (const state of ['well', 'slow', 'dead'] as const) {
-      // Each round calls a bad upstream at a new address, because the gateway may have learnt that
-      // the last round's address is bad.
+      // In each round, the bad upstream has a new address, because the gateway may have learnt that
+      // the earlier address is bad.
       const measured = await measureBeside(states[state].url(state === 'well' ? 0 : round));
       p99sByState[state].push(measured.p99);
       failedCount += measured.failed;

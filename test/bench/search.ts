@@ -30,8 +30,8 @@ const queries = [
 ];
 
 /**
- * Measures a search within one process: how long the agent waits, without the messages between the
- * gateway and the registry.
+ * Measures a search within one process: how long the agent waits, not counting the messages between
+ * the gateway and the registry.
  */
 export async function measureSearch(): Promise<SearchFigures> {
   const indexes = createSearchIndexes();
@@ -57,8 +57,8 @@ export async function measureSearch(): Promise<SearchFigures> {
 }
 
 /**
- * Generates a template that is the same in every run. Each action has some words of its own, and
- * some that other actions have too.
+ * Generates a template. The template is the same in every run. Each action has some words that no
+ * other action has, and some common words.
  */
 function templateOf(service: number): CompiledTemplate {
   const actions = Array.from({ length: actionsPerService }, (_, position): CompiledAction => {

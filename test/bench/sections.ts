@@ -6,8 +6,8 @@ const sections = ['Life', 'Telemetry', 'Scale', 'Other gateways', 'Faults', 'Pag
 type Section = (typeof sections)[number];
 
 /**
- * Writes the report of `npm run bench` to docs/performance.md, or the section of another benchmark,
- * and keeps what the others have written.
+ * Writes the report of `npm run bench` to docs/performance.md, or the section of another benchmark.
+ * Keeps the parts that other benchmarks have written.
  */
 export async function writeReportPart(part: 'report' | Section, text: string): Promise<void> {
   const textByPart = new Map<string, string>();

@@ -1,6 +1,6 @@
 /**
- * The upstream of the benchmarks. It answers after as many milliseconds as its argument says, or at
- * once without an argument. It prints its port.
+ * The upstream of the benchmarks. Its argument is the delay of each answer in milliseconds; without
+ * an argument, it answers at once. It prints its port.
  */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -14,20 +14,20 @@ import type { Answer, Question, Reading } from './probe.ts';
 export type Readings = Readonly<Record<Component, Reading>>;
 
 /**
- * Every component in a process of its own, with a probe that measures the CPU time of the process's
- * main thread.
+ * Every component in a separate process. A probe measures the CPU time of each process's main
+ * thread.
  */
 export interface SeparateComponents extends AsyncDisposable {
   readonly url: string;
   readonly firstSignInUrl: string;
   /**
-   * Runs `work`, and measures the CPU time that each main thread uses for it, including the tasks
+   * Runs `work`, and measures the CPU time that each main thread uses for it. This includes tasks
    * that still run after the answer.
    */
   measure<T>(work: () => Promise<T>): Promise<{ result: T; readings: Readings }>;
 }
 
-/** Starts the same components as `startComponents`, but each in a process of its own. */
+/** Starts the same components as `startComponents`, but each component in a separate process. */
 export async function startSeparateComponents(
   environment: Environment,
 ): Promise<SeparateComponents> {
@@ -101,26 +101,24 @@ function startProcess(component: Component, environment: Environment): StartedPr
   };
 }
 
-/**
- * The pause between two checks whether the components still work on a request that was answered.
- */
+/** The pause between two checks whether the components are still working on an answered request. */
 const pauseMs = 10;
 const pausesMax = 20;
 /**
- * A turn of the event loop with less CPU time than this counts as idle: it runs little more than
- * the probe's timer.
+ * A turn of the event loop counts as idle if it uses less CPU time than this: such a turn runs
+ * little more than the probe's timer.
  */
 const idleTurnMs = 1;
 
 /**
- * How long the components idle for the measurement of `idleOf`. It must be shorter than the time
- * after which an unasked probe stops its timer.
+ * How long the components are idle while `measureIdleTurns` measures them. It must be shorter than
+ * the time after which a probe without questions stops its timer.
  */
 const idleMeasurementMs = 2_000;
 
 /**
- * The average CPU time of an event loop's turn without requests, which the probe's timer and the
- * component's own timers use.
+ * The average CPU time of one turn of the event loop without requests. The probe's timer and the
+ * component's own timers use this time.
  */
 async function measureIdleTurns(startedProcesses: readonly StartedProcess[]): Promise<number[]> {
   await readAllProbes(startedProcesses);

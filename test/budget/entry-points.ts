@@ -11,7 +11,7 @@ import type { BodySpec, FittingValues, ExpensiveInput } from './shapes.ts';
 
 /**
  * An endpoint that takes input: the smallest request that it accepts (`valid`), and requests that
- * should be expensive (`shapes`).
+ * are meant to be expensive (`shapes`).
  */
 export interface EntryPoint {
   readonly name: string;
@@ -20,13 +20,13 @@ export interface EntryPoint {
   readonly caller: 'nobody' | 'agent' | 'admin';
   readonly contentType?: string;
   readonly valid: ExpensiveInput;
-  /** A generator, because all the requests together would need too much memory. */
+  /** Generates the requests one by one, because all of them together would need too much memory. */
   shapes(): Iterable<ExpensiveInput>;
 }
 
 /**
- * The sizes of the test's bodies: slightly below each limit of a whole body, which leaves room for
- * the other members of the body.
+ * The sizes of the generated bodies. They are slightly below the limits of a whole body, because
+ * the body has other members too.
  */
 const bodyBytesMax = 1_040_000;
 const mcpBytesMax = 260_000;
@@ -37,8 +37,8 @@ const queryCharactersMax = 12_000;
 const runNumberText = runPlaceholder;
 
 /**
- * A small valid body for each route that takes one; the test replaces words in capitals by the ids
- * of existing resources.
+ * A small valid body for each route that takes a body. The test replaces words in capitals by the
+ * ids of existing resources.
  */
 const smallestBodies: Partial<Record<RouteName, Readonly<Record<string, unknown>>>> = {
   ...(bodiesByRoute as object),
@@ -110,13 +110,13 @@ const bodyEntries: EntryPoint[] = routeEntries.flatMap(([name, spec]) => {
 });
 
 /**
- * The routes that get hostile headers. The gateway parses headers before it knows the route, so one
- * public route and one route with a credential stand for all routes.
+ * The routes that get hostile headers. The gateway parses headers before it knows the route. So one
+ * public route and one route that needs a credential are enough.
  */
 const routesWithHostileHeaders = new Set<RouteName>(['getLive', 'getMe']);
 /**
- * GET requests with long queries. Every route parses its query, even a route that refuses every
- * parameter.
+ * GET requests with long queries. Every route parses its query, even a route that accepts no
+ * parameters.
  */
 const queryEntries: EntryPoint[] = routeEntries.flatMap(([name, spec]) => {
   const { method, path, query, body } = spec;
@@ -191,8 +191,8 @@ const paramsWithTexts = (params: object) =>
   JSON.stringify({ ...params, texts: Array(10_000).fill('x') });
 
 /**
- * Large parameters of calls, which the schemas, the disclose filters, the approval cards and the
- * audit log handle.
+ * Large parameters of calls. The schemas, the disclose filters, the approval cards and the audit
+ * log have to handle them.
  */
 const callEntries: EntryPoint[] = [
   ...([callRoute, dryRunRoute] as const).flatMap((route, at) => [

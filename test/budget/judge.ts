@@ -5,27 +5,27 @@ import { sendRequest } from './send.ts';
 import type { PreparedRequest } from './send.ts';
 
 /**
- * A request may cost as much as the smallest valid request, plus this many times the cost of
- * `JSON.parse` of its own bytes.
+ * A request may use as much CPU time as the smallest valid request, plus this many times the CPU
+ * time of `JSON.parse` for its own bytes.
  *
- * The preview of a call passes over its values about 25 times: it decodes, parses, checks, sorts,
- * digests, writes, seals, discloses and outlines them. For thousands of short names a pass costs
- * more than V8's parser, which has run often before it is measured.
+ * The preview of a call goes through the call's values about 25 times: it decodes, parses, checks,
+ * sorts, digests, writes, seals, discloses and outlines them. For thousands of short names, going
+ * through them once takes longer than V8's parser, which is already optimized when it is measured.
  */
 const parsesMax = 40;
 /**
- * The limit of the CPU time that a main thread uses in one turn of its event loop, because other
- * requests wait meanwhile.
+ * The most CPU time that a main thread may use in one turn of its event loop. Other requests wait
+ * during a turn.
  */
 const turnMsMax = 50;
 /**
- * The tolerance for errors of measurement: the clock of CPU time is read twice and has steps of up
+ * The tolerance for errors of measurement. The clock of CPU time is read twice and has steps of up
  * to 4 ms; garbage collection and timers add to the result.
  */
 const slackMs = 8;
 /**
  * How often a request that seems too expensive is measured again, without other requests at the
- * same time; the smallest result counts.
+ * same time. The smallest result counts.
  */
 const repetitionsMax = 8;
 
@@ -37,7 +37,7 @@ export interface RequestCost {
 }
 
 /**
- * Measures a valid request a few times, and returns the smallest result of each component, because
+ * Measures a valid request a few times. Returns the smallest result of each component, because
  * timers and garbage collection only add to a result.
  */
 export async function measureSmallestRequest(
@@ -62,14 +62,14 @@ interface RequestCase {
 
 /**
  * Sends a request at the same time as another caller's requests. If it seems too expensive for a
- * component, the function sends it a few more times, alone.
+ * component, sends it a few more times, alone.
  */
 export async function measureRequest(
   separate: SeparateComponents,
   { sendable, smallest, sendOthers }: RequestCase,
 ): Promise<RequestCost> {
-  // `parsing` is measured only for requests that cost more than the smallest one, because measuring
-  // takes time and few requests do.
+  // Parsing is measured only for requests that cost more than the smallest request, because
+  // measuring takes time and such requests are few.
   let parsingMs: number | undefined;
   const findExcessesIn = (measured: Readings) => {
     const foundExcesses = findExcesses(measured, smallest, parsingMs ?? 0);
@@ -96,9 +96,9 @@ export async function measureRequest(
 }
 
 /**
- * The CPU time of parsing the request's bytes as JSON; bytes of another format are parsed as one
- * JSON string. The function decodes the bytes each time, as a component does, because V8 may parse
- * the same string object in half or twice the time.
+ * The CPU time of parsing the request's bytes as JSON. Bytes in another format are parsed as one
+ * JSON string. The function decodes the bytes each time, as a component does: for the same string
+ * object again, V8 may need half or twice the time.
  */
 function parsingMsOf({ body, url, headers, ...rest }: PreparedRequest): number {
   const isJson = rest.method !== 'GET' && headers['content-type'] === 'application/json';

@@ -11,8 +11,8 @@ export interface PreparedRequest {
 }
 
 /**
- * `send` replaces this text in a body by a new number, so that every request can create a resource
- * with a new name.
+ * `sendRequest` replaces this text in a body by a new number, so that every request can create a
+ * resource with a new name.
  */
 export const runPlaceholder = 'RUN_NUMBER';
 let sentCount = 0;

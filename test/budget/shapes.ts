@@ -16,16 +16,18 @@ const jsonValuesMax = 49_900;
 const listItemsMax = 20_000;
 const memberNamesMax = 9_900;
 
-/** Marks in an order that normalisation changes, which takes time quadratic in their number. */
+/**
+ * Two combining marks. Normalisation sorts such marks, which takes time quadratic in their number.
+ */
 const combiningMarks = '\u0315\u0300';
-/** Normalisation composes these to one syllable. */
+/** Normalisation composes these three letters to one syllable. */
 const hangulLetters = '\u1100\u1161\u11a8';
-/** Its compatibility form has 18 characters. */
+/** Compatibility normalisation turns this character into 18 characters. */
 const expandingCharacter = '\ufdfa';
 
 /**
- * JSON texts that are as large as the limits on values, list items, member names, nesting and bytes
- * allow.
+ * JSON texts that are as large as possible within the limits on values, list items, member names,
+ * nesting and bytes.
  */
 function largeValuesWithin(bytesMax: number): LargeValue[] {
   const itemsOf = (item: string, max = listItemsMax) =>
@@ -80,21 +82,24 @@ function largeValuesWithin(bytesMax: number): LargeValue[] {
   ];
 }
 
-/** Values that the schema of a property accepts, by the property's name. */
+/** Large values that match the schema of a property, by the property's name. */
 export type FittingValues = Readonly<Record<string, readonly LargeValue[]>>;
 
 export interface BodySpec {
   readonly valid: Readonly<Record<string, unknown>>;
   readonly properties: readonly string[];
   readonly bytesMax: number;
-  /** The text before and after the generated body, if it is a member of a larger body. */
+  /**
+   * The text before and after the generated body. Set only if the body is a member of a larger
+   * body.
+   */
   readonly around?: readonly [before: string, behind: string];
   readonly fitting?: FittingValues;
 }
 
 /**
- * Generates one body for each property and each large value, which replaces the property's valid
- * value. An unknown property gets each value too.
+ * Generates one body for each property and each large value: the large value replaces the
+ * property's valid value. One more property, which is unknown, gets each large value too.
  */
 export function* bodiesOf({
   valid,
@@ -136,7 +141,7 @@ export function* parameterInputsOf(
   yield ['many names', manyParameters.join('&').slice(0, charactersMax)];
 }
 
-/** Headers near 16 KiB, which is the limit of Node's HTTP server. */
+/** Headers of nearly 16 KiB, which is the limit of Node's HTTP server. */
 export const hostileHeaders: readonly ExpensiveInput[] = [
   { what: 'many headers', headers: manyParameters(1_200, (at) => [`x-${at}`, '1']) },
   { what: 'one header many times', headers: { 'x-a': Array<string>(1_200).fill('1') } },

@@ -1,6 +1,4 @@
-/**
- * A template of a user whose schema has every kind of property, and whose filters read all of them.
- */
+/** A user's template. Its schema has every kind of property, and its filters read all of them. */
 export function createOwnTemplate(key: string, server: string): string {
   return `openapi: 3.1.0
 info: { title: Places ${key}, key: ${key}, category: Testing }
