@@ -14,20 +14,20 @@ const checkedTemplates = templateFiles.map((file) => {
  * its API.
  */
 describe.for(checkedTemplates.filter(({ check }) => check.documents.length > 0))(
-  'the built-in template $key, compared with its provider’s documents,',
+  'the built-in template $key',
   ({ template, check }) => {
     const foundDifferences = findDifferences(template, check, readDocuments(check.documents)).map(
       ({ action, about }) => `${action}: ${about}`,
     );
     const exceptedTexts = check.exceptions.map(({ action, about }) => `${action}: ${about}`);
 
-    test('agrees with the documents in paths, methods and parameters', () => {
+    test('agrees with its provider’s documents in paths, methods and parameters', () => {
       expect(foundDifferences.filter((difference) => !exceptedTexts.includes(difference))).toEqual(
         [],
       );
     });
 
-    test('has no exception for a difference that does not exist', () => {
+    test('has no exception for a difference that no longer exists', () => {
       expect(exceptedTexts.filter((exception) => !foundDifferences.includes(exception))).toEqual(
         [],
       );
@@ -36,11 +36,11 @@ describe.for(checkedTemplates.filter(({ check }) => check.documents.length > 0))
 );
 
 describe.for(checkedTemplates)('the check of the built-in template $key', ({ template, check }) => {
-  test("names the provider's documents, or gives the reason why there are none", () => {
+  test("names the provider's documents, or gives the reason why the provider publishes none", () => {
     expect(check.documents.length > 0).toBe(check.undocumented === undefined);
   });
 
-  test('has one example call of each action', () => {
+  test('contains one example call of each action', () => {
     expect(Object.keys(check.calls).toSorted()).toEqual(Object.keys(template.actions).toSorted());
   });
 });

@@ -15,7 +15,7 @@ export interface Difference {
 }
 
 /**
- * The path under which the provider's document describes an action, which may differ from the
+ * Returns the path under which the provider's document describes an action. It may differ from the
  * template's path.
  */
 export function providerPathOf(
@@ -23,8 +23,8 @@ export function providerPathOf(
   { prefix, paths }: Pick<Check, 'prefix' | 'paths'>,
   { onTheWire = false } = {},
 ): string {
-  // A request needs no rename from one placeholder to two: the value of `{repository}` is
-  // `acme/site`, which already fills the document's `{owner}/{repo}`.
+  // A request needs no rename if one placeholder stands for two of the document: the value of
+  // `{repository}` is `acme/site`, which already fills the document's `{owner}/{repo}`.
   const pathRenaming = paths.find(
     ({ ours, theirs }) => path.startsWith(ours) && !(onTheWire && theirs.includes('{')),
   );
@@ -67,13 +67,13 @@ function compareAction(
     if (param.in === 'path' || param.in === 'body') continue;
     const officialParam = official.params[`${param.in} ${param.wireName}`];
     if (officialParam === undefined) {
-      // A fixed header, such as an API version, belongs to the whole service, so an operation need
-      // not describe it.
+      // A fixed header, such as an API version, belongs to the whole service. So the provider's
+      // document need not describe it for each operation.
       if (param.in === 'header' && 'const' in param.schema) continue;
       about.push(`unknown ${param.in} parameter ${param.wireName}`);
     } else {
-      // A query carries every value as text, so a document's type `string` agrees with any type in
-      // the template.
+      // A query transmits every value as text. So a document's type `string` agrees with any type
+      // in the template.
       const types = officialParam.types.includes('string') ? [] : officialParam.types;
       const place = `${param.in} parameter ${param.wireName}`;
       about.push(...compareField(place, param.schema, { ...officialParam, types }));
@@ -128,8 +128,9 @@ function compareBody(action: CompiledAction, { body, bodyRequired }: OfficialOpe
 }
 
 /**
- * Compares the place of a composed message and the members beside it. The provider does not see the
- * fields that the message is made from.
+ * Compares the member that contains the composed message, and the other members beside it. The
+ * fields from which the message is composed are not compared, because the provider does not see
+ * them.
  */
 function compareComposed(
   into: readonly string[],
@@ -158,7 +159,10 @@ function propertiesOf(params: readonly CompiledParam[]): Record<string, Compiled
   return Object.fromEntries(params.map(({ wireName, schema }) => [wireName, schema]));
 }
 
-/** The template's schema may accept fewer values than the provider's schema, but never more. */
+/**
+ * Compares one value. The template's schema may accept fewer values than the provider's schema, but
+ * never more.
+ */
 function compareField(place: string, schema: unknown, officialParam: OfficialField): string[] {
   if (!isObject(schema)) return [];
   const about: string[] = [];

@@ -11,8 +11,8 @@ import { spellingKinds } from './spellings.ts';
 const reasonSchema = z.string().min(10);
 
 /**
- * The schema of `checks/<key>.yaml`, which says how one built-in template is compared with its
- * provider's documents.
+ * The schema of `checks/<key>.yaml`. Such a file says how one built-in template is compared with
+ * its provider's documents.
  */
 const checkSchema = z.strictObject({
   /**
@@ -23,25 +23,25 @@ const checkSchema = z.strictObject({
   documents: z.array(z.string()).max(20).default([]),
   undocumented: reasonSchema.optional(),
   /**
-   * The beginning of the template's paths that the document's paths lack, because the document has
-   * it in its server's URL.
+   * The common beginning of the template's paths that is not in the document's paths, because there
+   * it is a part of the server's URL.
    */
   prefix: z.string().default(''),
   /**
-   * Paths that differ between template and document: `ours` is how the template's path begins,
-   * `theirs` how the document's path begins.
+   * Paths that differ between template and document. `ours` is the beginning of the template's
+   * path, and `theirs` the beginning of the document's path.
    */
   paths: z
     .array(z.strictObject({ ours: z.string(), theirs: z.string(), reason: reasonSchema }))
     .default([]),
   /**
-   * Parameters that carry a credential in the document, where the template has a security scheme
+   * Parameters that contain a credential in the document. The template has a security scheme
    * instead.
    */
   credentials: z.array(z.string()).default([]),
   /**
-   * Places where the provider's document is wrong, outdated or silent. `about` repeats the
-   * difference as the test prints it.
+   * Differences that exist because the provider's document is wrong, outdated or incomplete.
+   * `about` repeats the difference as the test prints it.
    */
   exceptions: z
     .array(z.strictObject({ action: z.string(), about: z.string(), reason: reasonSchema }))
@@ -53,23 +53,23 @@ const checkSchema = z.strictObject({
   unplayable: reasonSchema.optional(),
   unplayed: z.array(z.strictObject({ action: z.string(), reason: reasonSchema })).default([]),
   /**
-   * Parameters of writing actions, as `action parameter`, that the example call leaves out because
-   * they exclude its other parameters.
+   * Parameters of writing actions, as `action parameter`. The example call leaves them out because
+   * they cannot be given together with its other parameters.
    */
   not_together: z.array(z.string()).default([]),
   /**
-   * Values that a call can send without showing them to anyone; `at` repeats the place as the test
-   * prints it.
+   * Values that a call can send although the approval card does not show them. `at` repeats the
+   * place as the test prints it.
    */
   hidden: z
     .array(z.strictObject({ action: z.string(), at: z.string(), reason: reasonSchema }))
     .default([]),
   /**
-   * Texts that a scope parameter accepts although it should leave one spelling of each thing, with
-   * the reason. `params` are paths as in the template. `kinds` are ways of writing
-   * (`otherSpellingsOf`) that stand for another thing at this provider; `values` are texts for which
-   * the provider has another text too, where no pattern can leave one; `unlimited` says that any
-   * text is accepted.
+   * Texts that a scope parameter accepts although it should accept only one spelling of each thing,
+   * with the reason. `params` are paths as in the template. `kinds` are ways of writing
+   * (`otherSpellingsOf`) whose texts mean another thing at this provider. `values` are texts for
+   * which the provider also knows another text, and no pattern can exclude one of the two.
+   * `unlimited` means that any text is accepted.
    */
   spellings: z
     .array(
@@ -83,8 +83,8 @@ const checkSchema = z.strictObject({
     )
     .default([]),
   /**
-   * One example call of each action. The call of a write gives every parameter, and the call of a
-   * read gives at least the required ones.
+   * One example call of each action. The call of a writing action gives every parameter, and the
+   * call of a reading action gives at least the required parameters.
    */
   calls: z.record(z.string(), z.record(z.string(), z.json())),
 });

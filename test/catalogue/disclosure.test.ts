@@ -7,7 +7,7 @@ import { findHiddenPlaces } from './disclosure.ts';
 
 const jq = await loadJq();
 
-/** The places of an action's body whose values the check reports as hidden. */
+/** The places in an action's body whose values the check reports as hidden. */
 function listHidden(
   properties: Record<string, unknown>,
   filters: string[],
@@ -42,7 +42,7 @@ function listHidden(
 const textSchema = { type: 'string', minLength: 1 };
 const openSchema = { type: 'object', required: ['key'], properties: { key: textSchema } };
 
-describe('the check for values that the approval card hides', () => {
+describe('the check for values that the approval card does not show', () => {
   test.for<
     [what: string, properties: Record<string, unknown>, filters: string[], hidden: string[]]
   >([
@@ -84,7 +84,7 @@ describe('the check for values that the approval card hides', () => {
     expect(listHidden({ note: textSchema }, ['.body.note // empty | .[:200]'])).toEqual(['note']);
   });
 
-  test('accepts a boolean that a filter shows in words, unless the words are the same for both values', () => {
+  test('accepts a boolean that a filter shows in words, but not if both values have the same words', () => {
     const loudSchema = { type: 'boolean' };
     expect(
       listHidden({ loud: loudSchema }, ['if .body.loud == false then "in silence" else empty end']),
@@ -92,7 +92,7 @@ describe('the check for values that the approval card hides', () => {
     expect(listHidden({ loud: loudSchema }, ['"loud or not"'])).toEqual(['loud']);
   });
 
-  test('finds a filter that shows null and a missing field with one text', () => {
+  test('finds a filter that shows the same text for null and for a missing field', () => {
     const noteSchema = { type: ['string', 'null'], minLength: 1 };
     expect(listHidden({ note: noteSchema }, ['.body.note // empty'])).toEqual(['note = null']);
     expect(
@@ -122,7 +122,7 @@ describe('the check for values that the approval card hides', () => {
     expect(listHidden({ to }, ['.body.to.user // empty'])).toEqual(['to.team']);
   });
 
-  test('finds a value that a filter shows only if another value is missing', () => {
+  test('finds a value that a filter shows only if another value is absent', () => {
     const page = textSchema;
     const block = textSchema;
     const schemaChanges = { anyOf: [{ required: ['page'] }, { required: ['block'] }] };
@@ -138,7 +138,7 @@ describe('the check for values that the approval card hides', () => {
     ).toEqual(['labels[]']);
   });
 
-  test('finds a value whose filter fails', () => {
+  test('finds a value if the filter that should show it fails', () => {
     expect(listHidden({ note: textSchema }, ['.body.note | length | join(", ")'])).toEqual([
       'note',
     ]);

@@ -20,10 +20,10 @@ interface HiddenPlace {
 }
 
 /**
- * Finds the arguments of an action whose values the approval card does not show: two calls that
- * differ in such a value have the same sentence and the same disclosed fields on their cards. The
- * check follows the schema and not only an example, and so covers free-form objects, list items and
- * alternatives.
+ * Finds the arguments of an action whose values the approval card does not show. The card does not
+ * show an argument if two calls with different values of it have the same sentence and the same
+ * disclosed fields. The check tries values from the schema, and not only the example's values. So
+ * it covers free-form objects, list items and alternatives too.
  */
 export function findHiddenPlaces(
   action: CompiledAction,
@@ -77,20 +77,18 @@ function removeDuplicates(values: readonly unknown[]): unknown[] {
 function sortProperties(_: string, value: unknown): unknown {
   if (!isObject(value)) return value;
   return Object.fromEntries(
-    Object.entries(value).toSorted(([firstCallWithText], [other]) =>
-      firstCallWithText.localeCompare(other),
-    ),
+    Object.entries(value).toSorted(([left], [right]) => left.localeCompare(right)),
   );
 }
 
 /**
- * The text that the approval card shows for each call: the sentence, and the result of every
- * disclose filter.
+ * The text that the approval card shows for each call: the sentence, and the results of all
+ * disclose filters.
  */
 function renderCards(action: CompiledAction, calls: readonly Params[], jq: Jq): string[] {
   const baseUrl = 'https://api.example.com';
-  // What is shown does not depend on how a message is composed, and the probed values are no mail
-  // addresses.
+  // How a message is composed does not change what the card shows. It is left out here, because the
+  // probed values are no mail addresses.
   const { compose: _compose, ...shown } = action;
   const projections = calls.map(
     (params) =>
@@ -98,7 +96,7 @@ function renderCards(action: CompiledAction, calls: readonly Params[], jq: Jq): 
   );
   const fields = action.disclose.map(({ filter }) => `(try [${filter}] catch "cannot be read")`);
   // One jq process runs all filters on all calls, because starting jq takes longer than filtering.
-  // The card omits `null`, so the program does too.
+  // The program omits `null`, as the card does.
   const program = `[.[] | [${fields.join(', ')}] | map(if type == "array" then map(select(. != null)) else . end)]`;
   const [disclosed] = jq.json(projections, program) as [unknown[]];
   return calls.map((params, index) =>
@@ -107,7 +105,8 @@ function renderCards(action: CompiledAction, calls: readonly Params[], jq: Jq): 
 }
 
 /**
- * The schema without lengths, patterns and bounds, because the probed values do not respect them.
+ * Returns the schema without lengths, patterns and bounds, because the probed values do not respect
+ * them.
  */
 function removeSizes(schema: unknown): Record<string, unknown> {
   return stripSizes(schema) as Record<string, unknown>;

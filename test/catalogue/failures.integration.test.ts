@@ -11,7 +11,10 @@ afterAll(() => jq[Symbol.asyncDispose]());
 
 const templates = new Map(templateFiles.map((file) => [file.split('.')[0], compileFile(file)]));
 
-/** Answers with status 200, in the form that each provider documents. */
+/**
+ * Failed answers with status 200, in the form that each provider documents, and for each of them a
+ * successful answer.
+ */
 const answers: readonly [
   template: string,
   action: string,
@@ -110,9 +113,9 @@ const answers: readonly [
   ],
 ];
 
-describe('an answer with status 200', () => {
+describe('answers with status 200 that report a failure', () => {
   test.for(answers)(
-    'of %s (%s) that says %j is a failure of the kind %s',
+    'of %s (%s): %j has the failure kind %s',
     async ([key, name, refused, kind, message, good]) => {
       const template = templates.get(key);
       const rule = template?.actions[name]?.failure ?? template?.failure;
@@ -129,7 +132,7 @@ describe('an answer with status 200', () => {
     },
   );
 
-  test('has an example here for every rule of the built-in templates', () => {
+  test('are tested here for every failure rule of the built-in templates', () => {
     const rules = [...templates].flatMap(([key, template]) => [
       ...(template.failure === undefined ? [] : [key]),
       ...Object.values(template.actions)

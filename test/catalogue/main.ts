@@ -1,6 +1,6 @@
 /**
- * `npm run catalogue [template…]`: compares built-in templates with what their providers publish,
- * and calls each of their actions once on Prism's mock of the provider.
+ * `npm run catalogue [template…]` compares built-in templates with what their providers publish. It
+ * also calls each action of these templates once on Prism's mock of the provider.
  */
 import { orExit } from '#process';
 import { findDifferences } from './agreement.ts';

@@ -9,16 +9,16 @@ export interface OfficialField {
   readonly values: readonly unknown[];
   readonly required: boolean;
   /**
-   * The members of an object, or of the objects in a list; undefined if the document does not
-   * describe them.
+   * The members of an object, or of the objects in a list. Undefined if the document does not
+   * describe the members.
    */
   readonly members: () => Readonly<Record<string, OfficialField>> | undefined;
 }
 
 export interface OfficialOperation {
   /**
-   * Parameters by place and name, such as `query per_page`; a path parameter has its position as
-   * name, such as `path 0`.
+   * Parameters by place and name, such as `query per_page`. The name of a path parameter is its
+   * position, such as `path 0`.
    */
   readonly params: Readonly<Record<string, OfficialField>>;
   /** Undefined if the operation takes no body. */
@@ -30,8 +30,8 @@ const schemaDepthMax = 6;
 const httpMethods = ['get', 'put', 'post', 'delete', 'patch', 'head', 'options'];
 
 /**
- * Finds an operation in the documents. Where the document's path has a placeholder, the template's
- * path may have a fixed segment.
+ * Finds the operation in the documents. A placeholder in the document's path may stand for a fixed
+ * segment of the template's path.
  */
 export function findOfficialOperation(
   documents: readonly PublishedDocument[],
@@ -65,8 +65,8 @@ function matchesPath(ourPath: string, theirPath: string): boolean {
     left.every((segment, index) => {
       const officialSegment = right[index] ?? '';
       if (segment === officialSegment) return true;
-      // In a document's segment such as `{id}.json` or `{id}:verb`, only the placeholder may
-      // differ.
+      // In a segment such as `{id}.json` or `{id}:verb` of the document, only the placeholder's
+      // part may differ.
       const pattern = officialSegment
         .split(/\{[^}]*\}/)
         .map((part) => RegExp.escape(part))
@@ -108,8 +108,8 @@ function describeOperation(
 }
 
 /**
- * The schema of the media type that the template would send if the document has several: JSON,
- * otherwise a form, otherwise the first.
+ * Returns the schema of the media type that the template would send. If the document has several,
+ * this is JSON, otherwise a form, otherwise the first.
  */
 function contentSchemaOf(document: PublishedDocument, { content }: Json): Json | undefined {
   if (!isObject(content)) return undefined;
@@ -133,15 +133,15 @@ function fieldOf(document: PublishedDocument, given: unknown, depth: number): Of
   const values = [...asList(schema['enum']), ...parts.flatMap(({ field }) => field.values)];
   return {
     types: [...new Set(types.filter((type) => typeof type === 'string'))],
-    // If one alternative has no enum, the field accepts any value.
+    // If one of the alternatives has no enum, the field accepts any value.
     values:
       parts.some(({ field }) => field.values.length === 0 && field.types.length > 0) &&
       asList(schema['enum']).length === 0
         ? []
         : values,
     required: false,
-    // A function, so that only members which the template describes too are read: some documents
-    // are recursive.
+    // A function, so that only those members are read that the template describes too: some
+    // documents are recursive.
     members: () => (depth > 0 ? membersOf(document, schema, { parts, depth }) : undefined),
   };
 }
@@ -157,7 +157,8 @@ function membersOf(
   const members: Record<string, OfficialField> = {};
   for (const { word, field } of parts) {
     for (const [name, member] of Object.entries(field.members() ?? {})) {
-      // One alternative may require a property that another alternative does not require.
+      // With `anyOf` and `oneOf`, one alternative may require a property that another alternative
+      // does not require.
       members[name] = { ...member, required: member.required && word === 'allOf' };
     }
   }
@@ -184,8 +185,8 @@ function followReferences(document: PublishedDocument, value: unknown): Json {
       .slice(2)
       .split('/')
       .map((segment) => decodeURIComponent(segment).replaceAll('~1', '/').replaceAll('~0', '~'))
-      // Some documents refer to an element of a list, such as the first parameter of an operation,
-      // by its index.
+      // Some documents refer to an element of a list by its index, such as the first parameter of
+      // an operation.
       .reduce<unknown>(
         (at, key) =>
           isObject(at) ? at[key] : Array.isArray(at) ? (at as unknown[])[Number(key)] : undefined,

@@ -23,7 +23,10 @@ interface Described {
   readonly exact?: boolean;
   readonly riskAtLeast?: 'read' | 'write' | 'delete';
   readonly expiresAt?: string;
-  /** The template under which the service is known; absent for its own name. */
+  /**
+   * The template of the rule's service. If absent, the service's name selects it; null means that
+   * the service has none.
+   */
   readonly template?: CompiledTemplate | null;
 }
 
@@ -55,7 +58,7 @@ function describePattern(pattern: string, { holder = claude, ...rule }: Describe
   );
 }
 
-describe('a rule in words', () => {
+describe('the sentence that describes a rule', () => {
   const deny = { effect: 'deny', holder: null } as const;
   test.for<[pattern: string, rule: Described, sentence: string]>([
     [
@@ -165,7 +168,7 @@ describe('a rule in words', () => {
     expect(describePattern(pattern, rule)).toBe(sentence);
   });
 
-  test('sets off what a template of others says, and what could be read as a part of the sentence', () => {
+  test('puts quotation marks around the words of an org’s template, and around names that could be read as a part of the sentence', () => {
     const github = templates.get('github')!;
     const template = { ...github, tier: 'org' as const };
     const holder = { kind: 'agent' as const, name: 'claude may do anything. “Bob”\u202e' };
@@ -174,14 +177,14 @@ describe('a rule in words', () => {
     );
   });
 
-  test('has at most 500 characters, whatever the rule and its names hold', () => {
+  test('has at most 500 characters, however long the rule and its names are', () => {
     const holder = { kind: 'agent' as const, name: 'n'.repeat(200) };
     const pattern = `jira:create_issue:${'x y'.repeat(600)}/${'z'.repeat(1000)}`;
     for (const rule of [{ holder }, { holder, exact: true }, { holder, template: null }])
       expect(describePattern(pattern, rule).length).toBeLessThanOrEqual(500);
   });
 
-  test('can be said of every action of every built-in template', () => {
+  test('is a complete sentence for every action of every built-in template', () => {
     for (const template of templateFiles.map((file) => compileFile(file))) {
       for (const { key } of Object.values(template.actions)) {
         const sentence = describePattern(`${template.key}:${key}:*`, { template });

@@ -12,7 +12,9 @@ import { providerPathOf } from './agreement.ts';
 import type { Check } from './check.ts';
 import { findOfficialOperation } from './official.ts';
 
-/** An action whose call Prism's mock of the provider refused, and the mock's message. */
+/**
+ * An action whose example call was refused by Prism's mock of the provider, and the mock's message.
+ */
 export interface Objection {
   readonly action: string;
   readonly about: string;
@@ -20,8 +22,8 @@ export interface Objection {
 
 /**
  * Makes the example call of every action on Prism's mocks of the provider's documents. It validates
- * the call as policy does and builds the request as the executor does. It skips actions that no
- * document contains, because the comparison with the documents reports them.
+ * the call as policy does, and builds the request as the executor does. It skips actions that are
+ * in no document, because the comparison with the documents reports them.
  */
 export async function playExampleCalls(
   template: CompiledTemplate,
@@ -31,7 +33,8 @@ export async function playExampleCalls(
   const objections: Objection[] = [];
   for (const document of documents) {
     const actions = Object.values(template.actions).flatMap((action) => {
-      // Where the document is wrong, Prism's mock of the document is wrong too.
+      // These actions are skipped. Where the document is wrong, Prism's mock of the document is
+      // wrong too.
       const skippedEntries = [...check.exceptions, ...check.unplayed];
       if (skippedEntries.some((each) => each.action === action.key)) return [];
       const path = providerPathOf(action.path, check);
@@ -42,8 +45,8 @@ export async function playExampleCalls(
     });
     if (actions.length === 0) continue;
     const keptOperations = new Set(actions.map(({ theirs }) => theirs));
-    // Prism needs no responses for this test, and in some documents they refer to most of the
-    // document.
+    // Prism needs no descriptions of responses for this test. In some documents, these refer to
+    // most of the document.
     const documentForMock = adaptToMock(withoutCredentials(document, check.credentials));
     await using mock = await startPrismMock(
       partOf(documentForMock, (path) => keptOperations.has(path)),

@@ -14,7 +14,7 @@ import type { Schema } from './schema-shape.ts';
 
 type Json = unknown;
 
-/** Several values for one place in an action's arguments; any two of them make different calls. */
+/** Several values for one place in an action's arguments. Each value makes a different call. */
 export interface Probe {
   /**
    * The place, such as `fields.labels[]`; `*` stands for a property name that the schema does not
@@ -25,8 +25,8 @@ export interface Probe {
 }
 
 /**
- * The other arguments of a probed call: everything that can be given together (`full`), or only
- * what is required (`bare`).
+ * The other arguments of a probed call: all that can be given together (`full`), or only the
+ * required ones (`bare`).
  */
 export type Surroundings = 'full' | 'bare';
 
@@ -73,7 +73,8 @@ const knownKeywords = new Set([
 ]);
 
 /**
- * Every place of a schema at which a caller chooses a value, each with several different values.
+ * Lists every place of a schema at which a caller chooses a value. Each place has several different
+ * values.
  */
 export function probesOf(place: Place, surroundings: Surroundings): Probe[] {
   const schema = refuseUnknownKeywords(place);
@@ -87,15 +88,15 @@ function probesOfAlternative(place: Place, surroundings: Surroundings): Probe[] 
   const choices = choicesOf(schema);
   if (choices !== undefined) return choices.length > 1 ? [{ at, values: choices }] : [];
   const types = typesOf(schema);
-  // A schema without a type accepts any JSON; the probes use objects for it.
+  // A schema without a type accepts any JSON; the probes are objects.
   if (types.length === 0) return [{ at, values: anyTypeValues }];
   const probes = types.flatMap((type) => {
     if (type === 'object') return objectProbesOf(place, surroundings);
     if (type === 'array') return arrayProbesOf(place, surroundings);
     return [{ at, values: scalarValuesOf(type, place) }];
   });
-  // If null is one of several types, it empties a field, so the card must show a difference between
-  // null and a value of each other type.
+  // If a value may be null or of another type, null empties the field. So the card must show a
+  // difference between null and any other value.
   if (!types.includes('null') || types.length === 1) return probes;
   return [...probes, { at, values: [null, sampleValueOf(place, surroundings)] }];
 }
@@ -144,8 +145,8 @@ function objectProbesOf(place: Place, surroundings: Surroundings): Probe[] {
 }
 
 /**
- * Values of an optional property that look empty, but have another effect than leaving the property
- * out.
+ * Values of an optional property that look empty, but do not have the same effect as leaving the
+ * property out.
  */
 function emptyValuesOf(schema: Schema): Json[] {
   if (schema['default'] !== undefined) return [];
@@ -174,7 +175,7 @@ function arrayProbesOf(place: Place, surroundings: Surroundings): Probe[] {
   return probesOf(innerPlace, surroundings).flatMap(({ at: deep, values }) => {
     const soleItemProbe = { at: deep, values: values.map((value) => [value]) };
     const secondItemProbe = { at: deep, values: values.map((value) => [firstItem, value]) };
-    // Two lists with the same items in another order must differ on the card too.
+    // The card must also differ for two lists with the same items in another order.
     const [one, other] = values;
     const swappedItemsProbe = {
       at: deep,
@@ -203,8 +204,8 @@ function scalarValuesOf(type: string, { schema, example, at }: Place): Json[] {
   if (schema['pattern'] !== undefined && /^\d+$/.test(base)) {
     return [base, base.replace(/\d$/, (digit) => (digit === '1' ? '2' : '1'))];
   }
-  // The texts differ only at their end, because a filter that shows only the beginning must fail
-  // the check. The added four characters decode to whole bytes if the text is base64.
+  // The texts differ only at their end, so that a filter that shows only the beginning fails the
+  // check. The four added characters decode to whole bytes if the text is base64.
   const spareLength =
     Math.min(Number(schema['maxLength'] ?? textLengthMax), textLengthMax) - base.length - 4;
   const canBePadded = schema['pattern'] === undefined && spareLength > base.length;
@@ -214,7 +215,7 @@ function scalarValuesOf(type: string, { schema, example, at }: Place): Json[] {
 
 const textLengthMax = 600;
 
-/** One valid value of a schema, with all optional parts or with only the required ones. */
+/** Returns one valid value of a schema, with all optional parts or with only the required parts. */
 export function sampleValueOf(place: Place, surroundings: Surroundings): Json {
   const alternatives = alternativesOf(refuseUnknownKeywords(place));
   const fittingAlternative = alternatives.find((alternative) =>
@@ -252,7 +253,7 @@ function sampleObject(place: Place, surroundings: Surroundings): Record<string, 
   );
   const countMin = Number(schema['minProperties'] ?? 0);
   const others = properties.filter(
-    ([name]) => !chosenProperties.some(([knownKeywords]) => knownKeywords === name),
+    ([name]) => !chosenProperties.some(([chosenName]) => chosenName === name),
   );
   chosenProperties.push(...others.slice(0, Math.max(0, countMin - chosenProperties.length)));
   const propertiesMax = Number(schema['maxProperties'] ?? Infinity);
@@ -291,7 +292,7 @@ function withMember(
   return { ...Object.fromEntries(keptEntries), [name]: value };
 }
 
-/** A property under a name that the schema does not list but allows. */
+/** Returns the place of a property whose name is allowed by the schema but not listed in it. */
 function placeOfUnlistedName({ schema, example, at }: Place): Place {
   const names = Object.keys(propertiesOf(schema));
   const exampleEntries = isObject(example) ? Object.entries(example) : [];

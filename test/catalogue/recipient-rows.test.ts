@@ -20,7 +20,7 @@ const batch = (each: (at: number) => JsonValue) =>
     to: Array.from({ length: 10 }, (_unused, at) => each(mail * 10 + at)),
   }));
 
-/** The most recipients that a call may have, with the longest addresses and names. */
+/** Each call has the most recipients that are allowed, with the longest addresses and names. */
 test.for<[key: string, action: string, body: JsonValue, count: number, length: number]>([
   ['gmail', 'send_message', { to: texts(40) }, 40, 254],
   ['gmail', 'create_draft', { to: texts(40) }, 40, 254],
@@ -37,7 +37,7 @@ test.for<[key: string, action: string, body: JsonValue, count: number, length: n
     100,
     100,
   ],
-])('the card of %s %s shows every address', ([key, name, body, count, length]) => {
+])('the approval card of %s %s shows the address of every recipient', ([key, name, body, count, length]) => {
   const row = compileFile(`${key}.yaml`).actions[name]!.disclose.find(
     ({ label }) => label === 'To',
   )!;

@@ -11,7 +11,7 @@ type Params = Record<string, JsonValue>;
 const graph = (address: string) => [{ emailAddress: { address } }];
 const content = { subject: 'Hi', body: { contentType: 'text', content: 'Hello' } };
 
-/** The params of a mail to somebody, with an unseen copy to somebody else. */
+/** Returns the params of a mail to one person, with a blind copy to another person. */
 const mails: readonly [key: string, action: string, mail: (to: string, bcc?: string) => Params][] =
   [
     ...['send_message', 'create_draft'].map((action): (typeof mails)[number] => [
@@ -108,7 +108,7 @@ test.for(mails)('%s %s has a permission key for each recipient', ([key, name, ma
   }
 });
 
-test.for(mails)('a deny for a domain stops %s %s to it, and no other', ([key, name, mail]) => {
+test.for(mails)('a deny rule for a mail domain denies %s %s to this domain and to no other', ([key, name, mail]) => {
   const action = compileFile(`${key}.yaml`).actions[name]!;
   const deny = compilePattern(`${key}:${name}:*@evil.example`, false);
   const isDenied = (params: Params) =>
@@ -122,7 +122,7 @@ test.for([
   ['gmail', { id: 'r-4563728190' }],
   ['outlook_mail', { message_id: 'AAkALgAAAAAAHYQDEapmEc2byACqAC-EWg0A' }],
 ] as const)(
-  '%s has no rule for sending one draft, which may change until then',
+  'the permission key for sending a draft with %s has no argument, because the draft may change before it is sent',
   ([key, params]) => {
     const action = compileFile(`${key}.yaml`).actions['send_draft']!;
     expect(keysOfCall(key, action, params)).toEqual([
@@ -131,7 +131,7 @@ test.for([
   },
 );
 
-test('changing a message in Outlook changes no recipients', () => {
+test('the Outlook action for changing a message cannot change its recipients', () => {
   const names = compileFile('outlook_mail.yaml').actions['update_message']!.params.map(
     ({ wireName }) => wireName,
   );

@@ -4,8 +4,8 @@ import { isObject } from '../../registry/document/domain/context.ts';
 export type Schema = Readonly<Record<string, unknown>>;
 
 /**
- * The members of a union, each merged with the keywords beside the union, but without what only
- * other members require.
+ * The members of a union. Each is merged with the keywords beside the union, but without properties
+ * that only the other members require.
  */
 export function alternativesOf(schema: Schema): Schema[] {
   const keyword = ['anyOf', 'oneOf'].find((name) => schema[name] !== undefined);

@@ -12,7 +12,10 @@ import { compileFile, templateFiles } from './template-files.ts';
 
 const ajv = new Ajv2020({ strict: false, validateFormats: false });
 
-/** A text of a permission key: where a call has it, and the texts that an example call has there. */
+/**
+ * A text in a permission key: at which place of a call it is given, and the texts that an example
+ * call has at this place.
+ */
 interface ScopeText {
   readonly action: string;
   readonly param: string;
@@ -30,8 +33,8 @@ const templates = templateFiles.map((file) => {
   return { key, exceptions: check.spellings, texts };
 });
 
-describe('the permission keys of the built-in template', () => {
-  test.for(templates)('$key have no text without a limit, or a reason', ({ exceptions, texts }) => {
+describe('the texts in permission keys of the built-in template', () => {
+  test.for(templates)('$key are limited by a pattern, enum or constant, or there is a reason why not', ({ exceptions, texts }) => {
     const unlimitedParams = texts
       .filter(({ source, position }) => position.as === undefined && !isLimited(source))
       .map(({ param }) => param);
@@ -40,7 +43,7 @@ describe('the permission keys of the built-in template', () => {
     expect([...new Set(unlimitedParams)].toSorted()).toEqual(exceptedParams.toSorted());
   });
 
-  test.for(templates)('$key accept one spelling of each text', ({ exceptions, texts }) => {
+  test.for(templates)('$key have only one accepted spelling each, except where a reason is given', ({ exceptions, texts }) => {
     const acceptedSpellings = texts.flatMap((scopeText) => {
       const { param } = scopeText;
       const examples = examplesOf(scopeText, texts);
@@ -58,7 +61,7 @@ describe('the permission keys of the built-in template', () => {
     expect([...new Set(acceptedSpellings)].toSorted()).toEqual(exceptedSpellings.toSorted());
   });
 
-  test.for(templates)('$key accept the spellings that have a reason', ({ exceptions, texts }) => {
+  test.for(templates)('$key have no exception for a value that the template refuses', ({ exceptions, texts }) => {
     for (const { params, values } of exceptions) {
       for (const param of params) {
         const textsOfParam = texts.filter((each) => each.param === param);
@@ -200,7 +203,7 @@ test.for<[param: string, accepted: readonly string[], refused: readonly string[]
     ['ann@example.com', 'a..nn@example.com', 'a/b@example.com'],
     ['Ann@example.com', '"ann"@example.com', 'ann@example.com.', 'ann(x)@example.com'],
   ],
-])('%s takes one spelling of each thing', ([name, accepted, refused]) => {
+])('%s accepts only one spelling of each thing', ([name, accepted, refused]) => {
   const [template = '', action = '', path = ''] = name.split(' ');
   const texts = templates.find(({ key }) => key === template)?.texts ?? [];
   const scopeText = texts.find((each) => each.action === action && each.param === path);
@@ -231,7 +234,7 @@ function scopeTextsOf(action: CompiledAction, params: Record<string, JsonValue>)
   );
 }
 
-/** The schema of one text, or those of its alternatives. */
+/** The schema of one text, or the schemas of its alternatives. */
 function schemasOf(schema: unknown) {
   const { anyOf } = asSchema(schema);
   return (Array.isArray(anyOf) ? anyOf : [schema]).map(asSchema);
@@ -243,7 +246,10 @@ function isLimited({ leaf }: ScopeSource): boolean {
   );
 }
 
-/** Whether the template accepts the text, and its permission key would differ from the example's. */
+/**
+ * Whether the template accepts the text, and the text's permission key would differ from the
+ * example's.
+ */
 function isOtherThing({ source, position }: ScopeText, example: string, text: string): boolean {
   if (!ajv.validate(source.leaf.schema, text)) return false;
   if (position.as !== 'email') return true;

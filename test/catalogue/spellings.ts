@@ -1,8 +1,8 @@
 /**
- * Other ways to write a value of a scope parameter, by which some servers reach the same thing. A
- * deny rule compares values as they are written, so a template must refuse all but one of them
+ * Other ways to write a value of a scope parameter. Some servers understand them as the same thing.
+ * A deny rule compares values as they are written, so a template must refuse all spellings but one
  * (docs/writing-templates.md#scope-parameters). Letter case, Unicode normal forms and blanks around
- * a value are no further spellings, because a deny rule ignores them.
+ * a value do not count as other spellings, because a deny rule ignores them.
  */
 const waysOfWriting = {
   slashes: (text: string) => [`${text}/`, `/${text}`, ...inPlaceOfSlashes(text, '//')],
@@ -53,13 +53,15 @@ const waysOfWriting = {
 
 const uuidPattern = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** Ways of writing that make another mailbox of a mail address (RFC 5322 §3.2.3). */
+/**
+ * Ways of writing that turn a mail address into the address of another mailbox (RFC 5322 §3.2.3).
+ */
 const kindsOfNames: readonly SpellingKind[] = ['slashes', 'dot segments', 'signs'];
 
 export type SpellingKind = keyof typeof waysOfWriting;
 export const spellingKinds = Object.keys(waysOfWriting) as [SpellingKind, ...SpellingKind[]];
 
-/** The other spellings of a value, each with the kind that it is of. */
+/** Returns the other spellings of a value, each with its kind. */
 export function otherSpellingsOf(text: string): { kind: SpellingKind; text: string }[] {
   const kinds = spellingKinds.filter(
     (kind) => !isMailAddress(text) || !kindsOfNames.includes(kind),
@@ -75,7 +77,10 @@ function isMailAddress(text: string): boolean {
   return /^[^/|@]+@[^@]+\.[a-z]/i.test(text);
 }
 
-/** What a deny rule compares: without letter case, Unicode normal form and blanks around it. */
+/**
+ * Returns what a deny rule compares: letter case, Unicode normal form and blanks around the value
+ * do not count.
+ */
 function foldSpelling(text: string): string {
   return text.normalize('NFC').toLowerCase().trim();
 }

@@ -19,7 +19,7 @@ import { compileFile, readTemplateFile, templateFiles as files } from './templat
 const jq = await loadJq();
 
 /**
- * Compiles a jq filter by running it on null, on which most filters do nothing; so only syntax
+ * Compiles a jq filter by running it on null. Most filters do nothing with null, so only syntax
  * errors remain.
  */
 function checkFilter(filter: string): string | undefined {
@@ -35,15 +35,15 @@ const exampleCalls = Object.fromEntries(
   ),
 );
 /**
- * The actions of a template, each with its name as `template action`, which the messages of failed
- * assertions contain.
+ * The actions of a template, each with its name as `template action`. Messages of failed assertions
+ * contain this name.
  */
 const actionsOf = ({ key, actions: all }: CompiledTemplate): [string, CompiledAction][] =>
   Object.values(all).map((action) => [`${key} ${action.key}`, action]);
 const actions = templates.flatMap(actionsOf);
 
 describe('built-in templates', () => {
-  test('have one check each, and every check belongs to a template', () => {
+  test('have one checks file each, and every checks file belongs to a template', () => {
     expect(listCheckedKeys().toSorted()).toEqual(templates.map(({ key }) => key).toSorted());
   });
 
@@ -52,7 +52,7 @@ describe('built-in templates', () => {
   });
 
   test.for(files)(
-    '%s says in words what each scope is, and no action needs one that it does not say',
+    '%s describes each OAuth scope in words, and its actions need no other scopes',
     (file) => {
       const template = compileFile(file);
       for (const method of template.auth) {
@@ -81,8 +81,8 @@ describe('built-in templates', () => {
   });
 
   test.for(templates)('$key has 8 to 30 actions, a description and a category', (template) => {
-    // The tools of an MCP server become known only when it is connected, so a template for one
-    // lists overrides instead of actions.
+    // The tools of an MCP server become known only when it is connected. So its template lists
+    // overrides instead of actions.
     const actionCount = Object.keys(template.mcp?.overrides ?? template.actions).length;
     expect(actionCount).toBeGreaterThanOrEqual(8);
     expect(actionCount).toBeLessThanOrEqual(30);
@@ -101,7 +101,7 @@ describe('built-in templates', () => {
     }
   });
 
-  test.for(templates)('$key has risks that match the methods of its actions', (template) => {
+  test.for(templates)('$key gives each action a risk that matches its method', (template) => {
     for (const [name, action] of actionsOf(template)) {
       if (action.method === 'DELETE') expect.soft(action.risk, name).toBe('delete');
       if (action.method === 'GET') expect.soft(action.risk, name).toBe('read');
@@ -111,7 +111,7 @@ describe('built-in templates', () => {
     }
   });
 
-  test('give a POST the risk read only if it searches or reads', () => {
+  test('give a request other than GET the risk read only if the name of the action says that it reads', () => {
     const readsOtherThanGet = actions.filter(
       ([, action]) => action.method !== 'GET' && action.risk === 'read',
     );
@@ -126,8 +126,8 @@ describe('built-in templates', () => {
 });
 
 /**
- * Parameters that an example call cannot give, because they exclude its other parameters or because
- * they are constants of the template.
+ * Parameters that an example call cannot give: they exclude its other parameters, or they are
+ * constants of the template.
  */
 const paramsOutsideExamples = new Set([
   ...[...checks].flatMap(([key, { not_together: names }]) => names.map((name) => `${key} ${name}`)),
@@ -142,7 +142,7 @@ const writingActionsOf = (template: CompiledTemplate) =>
   actionsOf(template).filter(([, action]) => action.risk !== 'read');
 
 describe('the approval card for the built-in template', () => {
-  test.for(templates)('$key is tested with example calls that give every parameter', (template) => {
+  test.for(templates)('$key is tested with example calls of writing actions that give every parameter', (template) => {
     for (const [name, action] of writingActionsOf(template)) {
       const params = exampleCalls[name] ?? {};
       const knownParams = action.params.map((param) => param.name);
@@ -164,8 +164,8 @@ describe('the approval card for the built-in template', () => {
     }
   });
 
-  // The test follows the parameters' schemas and not only the example calls: every value that can
-  // be sent must change the text of the approval card.
+  // The test tries values from the parameters' schemas, and not only the example calls: every value
+  // that can be sent must change the text of the approval card.
   test.for(templates)('$key shows every value that can be sent', (template) => {
     const hiddenPlaces = writingActionsOf(template).flatMap(([name, action]) =>
       findHiddenPlaces(action, exampleCalls[name] ?? {}, jq).map(
@@ -179,7 +179,7 @@ describe('the approval card for the built-in template', () => {
   });
 
   test.for(templates)(
-    '$key can be made for a call with only the required parameters',
+    '$key can be made for calls that have only the required parameters',
     (template) => {
       for (const [name, action] of writingActionsOf(template)) {
         const required = action.params.filter((param) => param.required).map((param) => param.name);
@@ -197,7 +197,7 @@ describe('the approval card for the built-in template', () => {
   );
 
   test.for(templates)(
-    '$key describes the call with the value of its scope parameter',
+    '$key contains the value of the scope parameter in its sentence',
     (template) => {
       for (const [name, action] of writingActionsOf(template)) {
         const params = exampleCalls[name] ?? {};
@@ -205,7 +205,8 @@ describe('the approval card for the built-in template', () => {
 
         expect.soft(description, name).not.toMatch(/[{}[\]]/);
         for (const { sources } of scopeOf(action)) {
-          // Values of members and lists are on the card (see the tests of what approvers see).
+          // Values from members and lists are elsewhere on the card (see the tests of what
+          // approvers see).
           const [source, ...others] = sources;
           if (source === undefined || others.length > 0 || source.steps.length > 0) continue;
           expect.soft(description, name).toContain(String(params[source.param.name]));
@@ -227,8 +228,8 @@ describe('the parameter schemas of the built-in template', () => {
   });
 });
 
-describe('the operations that resolve the ids of the built-in template', () => {
-  test.for(templates)('$key have the parameter with the id in their path', (template) => {
+describe('the look-ups of names in the built-in template', () => {
+  test.for(templates)('$key contain the parameter with the id in their path', (template) => {
     for (const [name, action] of actionsOf(template)) {
       for (const param of action.params) {
         if (param.resolve === null) continue;
@@ -240,7 +241,7 @@ describe('the operations that resolve the ids of the built-in template', () => {
 
 describe('the file of a built-in template', () => {
   test.for(files)(
-    '%s states OpenAPI 3.1.0, and is written without the prefix x-service-',
+    '%s states OpenAPI 3.1.0 and does not use the prefix x-service-',
     (file) => {
       const text = readTemplateFile(file);
 

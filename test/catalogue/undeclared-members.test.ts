@@ -6,7 +6,7 @@ import { compileFile } from './template-files.ts';
 
 type Params = Record<string, JsonValue>;
 
-/** Whether the action takes these params. */
+/** Whether the parameters are valid for the action. */
 function takes(name: string, params: Params): boolean {
   const [key = '', action = ''] = name.split(':');
   const { paramsSchema } = compileFile(`${key}.yaml`).actions[action]!;
@@ -54,7 +54,7 @@ test.for<[action: string, params: Params]>([
       },
     },
   ],
-])('%s takes no member that may say the argument of its key otherwise: %j', ([action, params]) => {
+])('%s accepts no member that could contradict the argument of its permission key: %j', ([action, params]) => {
   expect(takes(action, params)).toBe(false);
 });
 
@@ -72,7 +72,7 @@ test.for<[action: string, params: Params]>([
   ['notion:create_page', { parent: { page_id: page! }, properties: {} }],
   ['twilio:make_call', { ...call, Twiml: say }],
   ['twilio:send_message', { ...call, Body: 'Hi' }],
-])('%s takes a call without one: %j', ([action, params]) => {
+])('%s accepts a call without such a member: %j', ([action, params]) => {
   expect(takes(action, params)).toBe(true);
 });
 
@@ -80,7 +80,7 @@ test.for([
   say,
   '<Response>\n<Say voice="alice" language="en-US">1 &lt; 2</Say><Pause length="2"/><Hangup /></Response>',
   'x'.repeat(4000),
-])('a call at Twilio may say %s', (text) => {
+])('a call with Twilio may have the instructions %s', (text) => {
   expect(takes('twilio:make_call', { ...call, Twiml: text })).toBe(true);
 });
 
@@ -96,6 +96,6 @@ test.for([
   '<!DOCTYPE Response [<!ENTITY a "x">]><Response/>',
   '<Response><Say><![CDATA[x]]></Say></Response>',
   '<Response><x:Dial>+19001234567</x:Dial></Response>',
-])('a call at Twilio may not do %s', (text) => {
+])('a call with Twilio may not have the instructions %s', (text) => {
   expect(takes('twilio:make_call', { ...call, Twiml: text })).toBe(false);
 });
