@@ -18,7 +18,8 @@ for (let attempt = 1; ; attempt += 1) {
     await page.text();
     break;
   } catch (error) {
-    // Some clients open the browser before they listen, and this browser is faster than a person.
+    // Some clients open the browser before they listen for the redirect. This browser is faster
+    // than a person, so it tries again.
     if (attempt === 100) throw error;
     await sleep(200);
   }

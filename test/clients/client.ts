@@ -2,9 +2,9 @@ import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 
 import type { Desk } from './desk.ts';
 
-/** An MCP client that other people wrote, which a test uses without a person at the screen. */
+/** An unmodified MCP client of another project. The test uses it without a person. */
 export interface TestedClient {
-  /** The names of the tools. */
+  /** Returns the names of the tools. */
   listTools(): Promise<string[]>;
   callTool(name: string, toolArguments: Readonly<Record<string, unknown>>): Promise<ToolAnswer>;
   /** The access token that the client would send with its next request. */
@@ -12,7 +12,10 @@ export interface TestedClient {
   close(): Promise<void>;
 }
 
-/** Signs a client in at the MCP endpoint `url`, with the person's browser on `desk`. */
+/**
+ * Connects a client to the MCP endpoint `url`. The client signs in through the person's browser on
+ * `desk`.
+ */
 export type Connect = (desk: Desk, url: string) => Promise<TestedClient>;
 
 /** Calls a tool; returns the fields of its answer, and whether the answer is an error. */

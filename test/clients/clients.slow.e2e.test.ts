@@ -12,8 +12,8 @@ import { connectSdk } from './sdk.ts';
 import { longTimeout } from './stdio.ts';
 
 /**
- * Widely used MCP clients, unmodified. The test takes each from discovery to the end of its
- * sign-in.
+ * Widely used MCP clients, unmodified. The test follows each client from the discovery of the
+ * authorization server to the end of its sign-in.
  */
 const clients: readonly (readonly [string, Connect])[] = [
   ['the SDK 1.x', connectSdk],
@@ -64,8 +64,8 @@ describe('an unmodified MCP client', () => {
       await client.close();
       await disconnectClient(me['identity'].id, me['client'].id);
       await expect.poll(() => statusOf(token), longTimeout).toBe(401);
-      // The client's sign-in was ended, so at its next start it asks the person again, who allows it
-      // to act as another agent.
+      // The client's sign-in was ended, so it asks the person again at its next start. The person
+      // allows it to act as another agent.
       const secondConnection = await connect(desk, `${url}/mcp`);
       const otherAnswer = await secondConnection.callTool(...whoamiCall);
       expect(otherAnswer).toMatchObject({
@@ -83,7 +83,7 @@ describe('an unmodified MCP client', () => {
       ['127.0.0.1', 'localhost'].map((host) => [name, host, connect] as const),
     ),
   )(
-    '%s signs in at the address that it was given, with the name %s',
+    '%s signs in at an MCP endpoint whose URL has the host %s',
     { timeout: 180_000 },
     async ([, host, connect]) => {
       const { url } = world;
@@ -120,7 +120,10 @@ describe('an unmodified MCP client', () => {
     expect(findPosts()).toHaveLength(1);
   }
 
-  /** Ends the client's access token; the client must refresh it without asking the person. */
+  /**
+   * Makes the client's access token expire. The client must refresh the token without asking the
+   * person.
+   */
   async function outlastAccessToken(client: TestedClient, clientId: string): Promise<void> {
     const earlierToken = await client.accessToken();
     await world.tables.query(

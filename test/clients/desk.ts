@@ -7,30 +7,30 @@ import { openBrowser } from '../support/oauth-browser.ts';
 import type { Account } from '../support/oauth-browser.ts';
 
 /**
- * The desk of one person: a separate home folder, and a browser that signs in and allows every
+ * One person's computer: a separate home folder, and a browser that signs in and allows every
  * request.
  */
 export interface Desk extends AsyncDisposable {
   readonly home: string;
   /**
-   * The environment for programs on this desk: they keep their files below `home`, and open a
+   * The environment for programs on this computer. They keep their files in `home`, and open a
    * browser with `xdg-open`, as on a Linux desktop.
    */
   readonly env: Readonly<Record<string, string>>;
   /** The addresses that programs have opened in the browser, in order. */
   listOpenedAddresses(): Promise<string[]>;
   /**
-   * Opens an authorization URL in the browser, and returns the address of the redirect to the
-   * client without following it.
+   * Opens an authorization URL in the browser. Returns the URL of the redirect to the client, and
+   * does not follow it.
    */
   browse(url: URL): Promise<URL>;
-  /** The access token that a client has stored in a file below `home`. */
+  /** The access token that a client has stored in a file in `home` or its subfolders. */
   storedAccessToken(): Promise<string>;
 }
 
 const program = fileURLToPath(new URL('browser.ts', import.meta.url));
 
-/** `url` is the gateway's address, and `account` is what the person signs in with. */
+/** Prepares the computer. `url` is the gateway's URL, and the person signs in with `account`. */
 export async function startDesk(url: string, account: Account): Promise<Desk> {
   const home = await mkdtemp(join(tmpdir(), 'aag-desk-'));
   const [bin, log] = [join(home, 'bin'), join(home, 'opened')];
@@ -46,7 +46,7 @@ export async function startDesk(url: string, account: Account): Promise<Desk> {
     (await readFile(log, 'utf8')).split('\n').filter((line) => line !== '');
   return {
     home,
-    // xdg-open starts $BROWSER if no variable names the desktop.
+    // xdg-open starts $BROWSER if no environment variable names the desktop.
     env: { HOME: home, PATH: `${bin}:${process.env['PATH']}`, BROWSER: openerPath },
     listOpenedAddresses: opened,
     async browse(address) {

@@ -13,8 +13,8 @@ const program = fileURLToPath(new URL('../../node_modules/.bin/mcp-inspector', i
 
 /**
  * The command line of MCP Inspector, which starts a new process for every request. A test cannot
- * use its option `--relogin` to revoke the tokens: version 2.12.0 never sends a revocation, because
- * it looks for the endpoint where only its enterprise sign-in stores one.
+ * use its option `--relogin` to revoke the tokens: version 2.12.0 never sends a revocation. It
+ * looks for the revocation endpoint in a place where only its enterprise sign-in stores one.
  */
 export const connectInspector =
   (protocolEra: 'legacy' | 'modern') =>
@@ -49,7 +49,7 @@ export const connectInspector =
         { env },
       );
       const { result, schemaFindings = [] } = JSON.parse(stdout);
-      // With --strict, the Inspector also reports schemas that some other clients could not use.
+      // With --strict, the Inspector also reports schemas that some other clients cannot use.
       expect(schemaFindings).toEqual([]);
       return result;
     };

@@ -9,9 +9,9 @@ const program = fileURLToPath(
 );
 
 /**
- * `mcp-remote`, the proxy between an editor and a remote MCP server, in its older or newer version.
- * If its stored sign-in has ended, version 0.15.1 opens the browser before it listens for the
- * redirect.
+ * `mcp-remote`, the proxy between an editor and a remote MCP server, for the older or the newer MCP
+ * revision. If its stored sign-in has ended, version 0.15.1 opens the browser before it listens for
+ * the redirect.
  */
 export const connectMcpRemote =
   (...options: string[]) =>

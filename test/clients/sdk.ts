@@ -16,8 +16,7 @@ import type { TestedClient } from './client.ts';
 import type { Desk } from './desk.ts';
 
 /**
- * The MCP SDK 1.x, completed by what an application must add: a file for credentials, and a
- * browser.
+ * The MCP SDK 1.x, and what an application has to add to it: a file for credentials, and a browser.
  */
 export async function connectSdk(desk: Desk, url: string): Promise<TestedClient> {
   const { provider, code } = createProvider(desk);

@@ -34,7 +34,7 @@ const statusOf = async (token: string) =>
   (await createCallerWithKey(world.url, token).get('/v1/identities/me')).status;
 const queryTokens = () => world.tables.query('select kind, consumed_at from auth.oauth_token');
 
-test('the shims of two editors use one login and its refreshed tokens until the login is revoked', async () => {
+test('the shims of two editors share one login and its refreshed tokens until the login is revoked', async () => {
   const { stdout } = await runShim('mcp', 'login', '--url', world.url);
   expect(stdout).toContain(`Logged in at ${world.url}.`);
   expect(await desk.listOpenedAddresses()).toHaveLength(1);
@@ -51,8 +51,8 @@ test('the shims of two editors use one login and its refreshed tokens until the 
     );
     await expect.poll(() => statusOf(earlierToken), longTimeout).toBe(401);
     for (const answer of await askAll()) expect(answer).toMatchObject({ isError: false });
-    // Both processes together have used the refresh token once; a second use would have ended the
-    // sign-in.
+    // The two processes together have used the refresh token once. A second use would have ended
+    // the sign-in.
     const usedRefreshTokens = (await queryTokens()).filter(
       (each) => each.kind === 'refresh' && each.consumed_at,
     );

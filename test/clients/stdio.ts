@@ -6,8 +6,8 @@ import { answerOf } from './client.ts';
 import type { TestedClient } from './client.ts';
 
 /**
- * Options with a longer time limit for a request, because a busy machine may start a program
- * slowly.
+ * Options with a longer time limit for a request, because programs may start slowly on a busy
+ * machine.
  */
 export const longTimeout = { timeout: 60_000 };
 

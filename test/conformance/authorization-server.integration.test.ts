@@ -8,7 +8,7 @@ import { startOauthWorld } from '../support/oauth-world.ts';
 
 /**
  * Runs the scenarios for authorization servers of `@modelcontextprotocol/conformance`, a test suite
- * that others wrote. `npm run test:conformance:oauth` runs this test alone.
+ * of another project. `npm run test:conformance:oauth` runs this test alone.
  */
 test(
   'the gateway’s authorization server passes the conformance scenarios of MCP',
@@ -39,8 +39,8 @@ test(
       const url = /^(http\S+\/oauth\/authorize\?\S+)$/m.exec(output)?.[1];
       if (url === undefined || hasVisited) return;
       hasVisited = true;
-      // The suite tells a person to open an address. This acts as that person: allows the client,
-      // and follows the redirect back to the suite.
+      // The suite tells a person to open an address. The test acts as that person: it allows the
+      // client, and follows the redirect back to the suite.
       void person.browser.authorize(url).then((answer) => fetch(answer));
     };
     suiteProcess.stdout.setEncoding('utf8').on('data', readOutput);

@@ -13,7 +13,7 @@ import { createFixtureServer } from './mcp/fixture-server.ts';
 
 const suiteMs = 110_000;
 
-describe('the gateway, as the server that the MCP conformance suite tests,', () => {
+describe('the gateway as the server under test in the MCP conformance suite', () => {
   const running = new AsyncDisposableStack();
   let url: string;
 
@@ -52,7 +52,7 @@ describe('the gateway, as the server that the MCP conformance suite tests,', () 
       ['--suite', 'all', '--spec-version', '2025-06-18'],
     ],
     ['every requirement of MCP version 2026-07-28', ['--requirements', '2026-07-28']],
-    // Scenarios of features that the specification does not require yet.
+    // Scenarios about features that the specification does not require yet.
     ...[
       'http-header-validation',
       'http-custom-header-server-validation',
@@ -68,7 +68,7 @@ describe('the gateway, as the server that the MCP conformance suite tests,', () 
   });
 });
 
-/** Resolves with the suite's output; rejects with it if a scenario failed. */
+/** Resolves with the suite's output. If a scenario failed, rejects with the output instead. */
 async function runSuite(url: string, selection: readonly string[]): Promise<string> {
   const resultsFolder = await mkdtemp(join(tmpdir(), 'aag-conformance-'));
   const program = join('node_modules', '@modelcontextprotocol', 'conformance', 'dist', 'index.js');

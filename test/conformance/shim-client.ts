@@ -1,8 +1,8 @@
 /**
- * The client that the conformance suite starts (`conformance client --command …`, with the address
- * of the suite's server as the last argument): an editor without a person. It speaks over stdio to
- * the real `action-gateway mcp`. If the server requires a login, it first runs the real
- * `action-gateway mcp login`.
+ * The client program that the conformance suite starts (`conformance client --command …`); the last
+ * argument is the address of the suite's server. The program acts as an editor without a person. It
+ * speaks over stdio to the real `action-gateway mcp`. If the server requires a login, it first runs
+ * the real `action-gateway mcp login`.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -23,11 +23,11 @@ const suiteContext = JSON.parse(process.env['MCP_CONFORMANCE_CONTEXT'] ?? '{}') 
   client_secret?: string;
 };
 /**
- * The client id to use when the suite's server supports client ID metadata documents: the
- * document's URL, which the suite knows.
+ * The client id for a server of the suite that supports client ID metadata documents. It is the URL
+ * of a metadata document that the suite knows.
  */
 const metadataDocumentUrl = 'https://conformance-test.local/client-metadata.json';
-/** After so many attempts the client gives up, as a person would. */
+/** The client gives up after this many attempts, as a person would. */
 const attemptsMax = 3;
 
 const url = process.argv.at(-1) ?? '';
@@ -69,8 +69,8 @@ function argumentsFor({ name, inputSchema }: Tool, tools: readonly Tool[]) {
 }
 
 /**
- * Repeats a request as the shim's error messages tell a person to: logs in, and asks for another
- * scope if one is missing.
+ * Runs a request. If it fails, does what the shim's error message tells a person to do (log in, or
+ * ask for another scope), and repeats the request.
  */
 async function retryWithLogin<T>(request: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
@@ -116,8 +116,8 @@ async function login(scope?: string): Promise<void> {
 }
 
 /**
- * Opens an address as a browser would. The suite's pages agree and redirect by themselves, so no
- * person is needed.
+ * Opens an address as a browser would. The suite's pages give consent and redirect by themselves,
+ * so no person is needed.
  */
 async function browse(address: string): Promise<void> {
   const page = await fetch(address);

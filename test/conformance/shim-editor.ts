@@ -60,7 +60,7 @@ interface InputRequiredAnswer {
 }
 
 /**
- * Connects to the program with MCP revision 2026-07-28. It writes each JSON-RPC message itself,
+ * Connects to the program with MCP revision 2026-07-28. Writes each JSON-RPC message itself,
  * because the 1.x SDK does not support this revision.
  */
 export async function connectStateless(options: EditorOptions): Promise<Editor> {

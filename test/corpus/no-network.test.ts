@@ -3,8 +3,8 @@ import { Worker } from 'node:worker_threads';
 import { expect, test } from 'vitest';
 
 /**
- * Checks the preloaded file of no-network.ts: without this test, a corpus run without network
- * errors could mean that the file detects none.
+ * Tests no-network.ts, which is preloaded in the corpus run. Without this test, the absence of
+ * network errors in a corpus run could mean that no-network.ts detects none.
  */
 test.each([
   "import net from 'node:net'; net.connect(9, '127.0.0.1')",

@@ -1,6 +1,6 @@
 /**
- * This file is preloaded into the importer's processes. It makes every name lookup and every socket
- * throw, and the corpus run reports the error as a crash of the document that caused it.
+ * This file is preloaded in the importer's processes. It makes every name look-up and every use of
+ * a socket throw. The corpus run then reports the document that caused the error as crashed.
  */
 import dgram from 'node:dgram';
 import dns from 'node:dns';

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { chooseSweepValue } from '../support/sweeps.ts';
 import { testDocument } from './prism/judge.ts';
 
-/** The seed of the sample of operations; `npm run corpus:prism` tests all operations. */
+/** The seed that selects the sample of operations; `npm run corpus:prism` tests all operations. */
 const seed = 2;
 const samples: [name: string, every: number][] = [
   ['github', chooseSweepValue({ sampled: 60, whole: 12 })],
@@ -12,9 +12,9 @@ const samples: [name: string, every: number][] = [
   ['gitlab', chooseSweepValue({ sampled: 24, whole: 6 })],
 ];
 
-describe("Prism's mock of a provider's document", () => {
+describe("Prism’s mock of an OpenAPI document", () => {
   test.for(samples)(
-    'accepts the generated well-formed calls of %s, and never receives a malformed call',
+    'accepts the generated well-formed calls for %s, and never receives a malformed call',
     { timeout: 120_000 },
     async ([name, every]) => {
       const verdict = await testDocument(name, {

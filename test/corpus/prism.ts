@@ -1,5 +1,5 @@
 /**
- * `npm run corpus:prism [document…]`: calls every operation of the documents of GitHub, Slack,
+ * `npm run corpus:prism [document…]` calls every operation in the documents of GitHub, Slack,
  * Notion and GitLab on Prism's mocks of these documents. It reports which calls a mock accepted,
  * and which calls the product refused to send.
  */

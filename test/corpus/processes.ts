@@ -24,8 +24,8 @@ export async function measureUsage(): Promise<Usage> {
 }
 
 /**
- * The CPU time used between two readings. It leaves out threads that ended between them, which are
- * few and mostly idle.
+ * The CPU time that was used between two readings. Leaves out threads that ended between the
+ * readings. They are few and mostly idle.
  */
 export function cpuMsBetween(before: Usage, after: Usage): number {
   return [...after.cpuMs].reduce((sum, [id, ms]) => sum + ms - (before.cpuMs.get(id) ?? 0), 0);

@@ -7,21 +7,21 @@ import { chooseSweepValue } from '../support/sweeps.ts';
 import { listDocuments } from './documents.ts';
 
 /**
- * `npm test` imports one in so many documents, as set here. `npm run corpus` imports all of them,
- * and measures time and memory too.
+ * Of this many documents, the test imports one. `npm run corpus` imports all documents, and also
+ * measures time and memory.
  */
 const sampledOneIn = chooseSweepValue({ sampled: 60, whole: 20 });
 const sampledDocuments = (await listDocuments()).filter((_, index) => index % sampledOneIn === 0);
 
 test.each(sampledDocuments)(
-  'the document $name becomes a draft that compiles',
+  'the import of the document $name produces a draft that compiles',
   async ({ path }) => {
     const imported = convertDocument({ text: await readFile(path) });
 
     expect(imported).toMatchObject({ ok: true });
     if (!imported.ok) return;
-    // The registry stores a draft as text, so the test compiles it from text, through the strict
-    // reader.
+    // The registry stores a draft as text. So the test compiles the draft from text too, through
+    // the strict reader.
     const { report, template } = compileTemplate(JSON.stringify(imported.document), {
       tier: 'org',
       ownerId: null,

@@ -23,8 +23,8 @@ const calls = [
 ];
 
 /**
- * Asks for one call after another, as an agent at work would, while fewer than a handful wait.
- * Resolves when `stop` does.
+ * Asks for one call after another, as a working agent would. Pauses while a handful of calls wait
+ * for a decision. Ends when `stop` resolves.
  */
 export async function keepAsking(bot: Caller, stop: Promise<unknown>): Promise<void> {
   const stopper = new AbortController();

@@ -1,7 +1,7 @@
 /**
- * `npm run demo`: plays the product's main use case with real components, prints one line per step,
- * and exits with 0 only if every step succeeds. With `--stay` the gateway then stays up with an
- * agent that keeps asking for things, until Ctrl-C.
+ * `npm run demo` plays the product's main use case with real components. It prints one line per
+ * step, and exits with 0 only if every step succeeds. With `--stay`, the gateway then keeps running
+ * until Ctrl-C, with an agent that keeps asking for calls.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -18,15 +18,15 @@ beforeAll(async () => {
 });
 
 const numberOf = (fileName: string): number => Number(fileName.slice(0, 4));
-/** The ADRs that follow a word, as in `revised by ADR 80 and ADR 81` of a status. */
+/** The numbers of the ADRs that follow a word in a status, as in `revised by ADR 80 and ADR 81`. */
 const numbersAfter = (word: string, status: string): number[] => {
   const [, list = ''] =
     new RegExp(`${word} ((?:(?:,| and)? ?\\[?ADR \\d+(?:\\]\\([^)]*\\))?)+)`).exec(status) ?? [];
   return [...list.matchAll(/ADR (\d+)/g)].map(([, number]) => Number(number));
 };
 
-describe('the overview of the ADRs', () => {
-  test('lists every ADR exactly once, under its number', () => {
+describe('the list of ADRs in docs/adr/README.md', () => {
+  test('contains every ADR exactly once, under its number', () => {
     const rows = [...overview.matchAll(/^\| \[(\d+)\]\(([^)]+)\) \| .+ \|$/gm)];
 
     expect(rows.map(([, , name = '']) => name).toSorted()).toEqual(recordNames);
@@ -41,7 +41,7 @@ describe('every ADR', () => {
     expect([...statuses].filter(([, status]) => status === '')).toEqual([]);
   });
 
-  test('names the ADRs that it revises, and is named by them', () => {
+  test('names the ADRs that it revises, and these ADRs name it', () => {
     const pairsOf = (word: string) =>
       [...statuses].flatMap(([number, status]) =>
         numbersAfter(word, status).map((other) => ({ number, other })),

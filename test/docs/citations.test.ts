@@ -16,16 +16,16 @@ beforeAll(async () => {
   repository = await readTree(fileURLToPath(new URL('../..', import.meta.url)));
 });
 
-describe('in this repository', () => {
-  test('every cited document and heading exists', () => {
+describe('the texts of this repository', () => {
+  test('cite only documents and headings that exist', () => {
     expect(findBrokenCitations(repository)).toEqual([]);
   });
 
-  test('no comment cites a document that is not published', () => {
+  test('have no comments that cite an unpublished document', () => {
     expect(findUnpublishedCitations(repository)).toEqual([]);
   });
 
-  test('the code cites the reference more than a hundred times, and no page has two equal headings', () => {
+  test('cite the reference more than a hundred times in code, and no page of the reference has two equal headings', () => {
     const isCode = (path: string) => /\.tsx?$/.test(path);
     const citationsInCode = [...repository.texts]
       .filter(([path]) => isCode(path))

@@ -37,7 +37,7 @@ export async function readTree(root: string): Promise<Tree> {
   return { texts, paths };
 }
 
-/** Every citation whose document or heading does not exist, as `path: citation`. */
+/** Returns every citation of a document or heading that does not exist, as `path: citation`. */
 export function findBrokenCitations({ texts, paths }: Tree): string[] {
   const knownAnchors = new Map<string, ReadonlySet<string>>();
   const anchorsIn = (file: string): ReadonlySet<string> => {
@@ -57,7 +57,7 @@ export function findBrokenCitations({ texts, paths }: Tree): string[] {
 }
 
 /**
- * Finds `docs/….md#anchor` in any file, and the links of a Markdown file to files of the
+ * Finds `docs/….md#anchor` in any file, and in a Markdown file also the links to files of the
  * repository.
  */
 export function citationsIn(path: string, text: string): Citation[] {
@@ -79,8 +79,8 @@ function linksIn(path: string, text: string): Citation[] {
 }
 
 /**
- * The anchors that GitHub gives to the headings of a Markdown text; a second heading `States`
- * becomes `states-1`.
+ * Returns the anchors that GitHub gives to the headings of a Markdown text. If there is a second
+ * heading `States`, its anchor is `states-1`.
  */
 export function anchorsOf(text: string): string[] {
   const counts = new Map<string, number>();
@@ -104,7 +104,7 @@ function withoutCode(text: string): string {
   return withoutFences(text).replaceAll(/`[^`\n]*`/g, '');
 }
 
-/** Comments that cite a document outside this repository, as `path: comment`. */
+/** Returns the comments that cite a document outside this repository, as `path: comment`. */
 export function findUnpublishedCitations({ texts }: Pick<Tree, 'texts'>): string[] {
   return [...texts]
     .filter(([path]) => !filesWithForeignCitations.test(path))
@@ -121,8 +121,8 @@ const unpublishedPattern =
   /\((?:decisions|spec|reliability)[:,]|\b(?:Decisions|Spec|Reliability): |\bdecisions,? section\b|\bthreat [A-Z]\d/;
 
 /**
- * The part of a line of code that is a comment: the text after a comment sign, or the whole line
- * within a block comment.
+ * Returns the part of a line of code that is a comment: the text from a comment sign on, or the
+ * whole line within a block comment.
  */
 function commentIn(line: string): string {
   return /^\s*(?:\*|--|#).*|(?:\/\/|\/\*).*/.exec(line)?.[0] ?? '';

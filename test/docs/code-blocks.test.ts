@@ -4,7 +4,7 @@ import { codeBlocksIn, isAsShown, readTestedPages } from './code-blocks.ts';
 import { startShell } from './shell.ts';
 
 describe('the code blocks of the README and the guides', () => {
-  test('are run, saved or compared by a test, or say why not', async () => {
+  test('are run, saved or compared by a test, or have a mark that says why not', async () => {
     const pages = await readTestedPages();
     expect(pages.size).toBe(4);
     for (const [page, blocks] of pages) {
@@ -17,7 +17,7 @@ describe('the code blocks of the README and the guides', () => {
     }
   });
 
-  test('are JSON where they say so', async () => {
+  test('are valid JSON if their language is json', async () => {
     const blocks = [...(await readTestedPages()).values()].flat();
     const json = blocks.filter(({ language, isOutput }) => language === 'json' && !isOutput);
     expect(json.length).toBeGreaterThan(0);
@@ -26,7 +26,7 @@ describe('the code blocks of the README and the guides', () => {
 });
 
 describe('a code block', () => {
-  test('has its marks behind the language, in any order', () => {
+  test('has its marks after the language, in any order', () => {
     const page = [
       '```sh exit=5 while=deciding',
       'false',
@@ -48,7 +48,7 @@ describe('a code block', () => {
   });
 
   test.for(['```sh skip', '```sh skip=""', '```sh exits=5', '```sh\nno end'])(
-    'is refused if it is %j',
+    'is refused if its first line is %j',
     (text) => {
       expect(() => codeBlocksIn('a.md', `${text}\n\`\`\``.replace('end\n```', 'end'))).toThrow(
         'a.md:1',
@@ -70,7 +70,7 @@ describe('a code block', () => {
   });
 });
 
-test('a shell reports the status of a command that fails in the middle of a block, and keeps what a block defines', async () => {
+test('the shell for the blocks reports a command that fails in the middle of a block, and remembers what earlier blocks defined', async () => {
   await using shell = await startShell({ cwd: '/', environment: {} });
   const failing = await shell.run('echo one\n(exit 7)\necho two >&2');
   expect(failing).toEqual({ status: 7, output: 'one\ntwo\n' });

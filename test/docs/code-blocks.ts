@@ -1,30 +1,33 @@
 import { readFile, readdir } from 'node:fs/promises';
 
 /**
- * A code block of a Markdown page. What follows the language in its first line says what a test does
- * with it; pages do not show that.
+ * A code block of a Markdown page. The marks after the language in its first line tell a test what
+ * to do with the block. Rendered pages do not show the marks.
  */
 export interface CodeBlock {
-  /** The page and the line at which the block begins, `README.md:12`. */
+  /** The page, and the line at which the block begins, as in `README.md:12`. */
   readonly place: string;
   readonly language: string;
   readonly text: string;
-  /** Why no test runs the block (`skip="…"`); undefined if a test does. */
+  /** The reason why no test runs the block (`skip="…"`); undefined if a test runs it. */
   readonly skip: string | undefined;
   /** The name under which the reader saves the block (`file=agent.mjs`). */
   readonly file: string | undefined;
-  /** The block is what the block before it prints (`output`); `…` stands for any text. */
+  /**
+   * Whether the block shows what the previous block prints (`output`). In it, `…` stands for any
+   * text.
+   */
   readonly isOutput: boolean;
-  /** The status with which a command of the block fails (`exit=5`), or 0. */
+  /** The expected status of the block's last failing command (`exit=5`), or 0. */
   readonly exit: number;
-  /** What happens while the block runs (`while=deciding`, `while=stopped`). */
+  /** What happens while the block runs: `while=deciding` or `while=stopped`. */
   readonly meanwhile: string | undefined;
 }
 
 const root = new URL('../../', import.meta.url);
 const knownMarks = /^(?:skip="[^"]+"|file=[\w.-]+|output|exit=\d+|while=(?:deciding|stopped))$/;
 
-/** Reads the code blocks of the README and of each guide, by page; the README is first. */
+/** Reads the code blocks of the README and of each guide, by page. The README comes first. */
 export async function readTestedPages(): Promise<Map<string, CodeBlock[]>> {
   const guides = await readdir(new URL('docs/guides/', root));
   const pages = ['README.md', ...guides.toSorted().map((name) => `docs/guides/${name}`)];
@@ -78,7 +81,10 @@ function createBlock({
   };
 }
 
-/** Whether a text is as the page shows it: the parts between `…` occur in this order. Blanks at the ends of lines do not count. */
+/**
+ * Whether a text matches what the page shows: the parts between the signs `…` occur in the same
+ * order. Blanks at the ends of lines are ignored.
+ */
 export function isAsShown(shown: string, actual: string): boolean {
   const [first = '', ...others] = tidy(shown).split('…');
   let rest = tidy(actual);

@@ -21,19 +21,24 @@ import { startShell } from './shell.ts';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
 /**
- * A person who reads the README and then the guides, and types their blocks at one gateway, in a
- * folder that looks like the clone.
+ * A person who reads the README and then the guides. The person types their code blocks, which use
+ * one gateway, in a folder that looks like the cloned repository.
  */
 export interface Reader extends AsyncDisposable {
   /** The person's session in the browser. */
   readonly person: Caller;
-  /** Types the blocks of a page; throws if one fails, or prints something else than the page shows. */
+  /**
+   * Types the blocks of a page. Throws if a block fails, or prints something else than the page
+   * shows.
+   */
   type(blocks: readonly CodeBlock[]): Promise<void>;
 }
 
 type Session = Awaited<ReturnType<typeof signIn>>;
 
-/** Starts the gateway, and does what `first-run.e2e.test.ts` does in the browser. */
+/**
+ * Starts the gateway, and takes the first steps that `first-run.e2e.test.ts` takes in the browser.
+ */
 export async function startReader(): Promise<Reader> {
   await using startup = new AsyncDisposableStack();
   const clone = await mkdtemp(join(tmpdir(), 'aag-reader-'));
@@ -95,7 +100,9 @@ async function followFirstSteps(person: Caller): Promise<void> {
   successfulBodyOf(await person.post('/v1/services', { template: 'sample' }));
 }
 
-/** A home folder, and a browser that writes the address that it should open into a file. */
+/**
+ * Creates a home folder, and a fake browser that writes the address that it should open to a file.
+ */
 async function createHome(clone: string): Promise<Record<string, string>> {
   const home = join(clone, 'home');
   const bin = join(home, 'bin');
@@ -109,8 +116,8 @@ async function createHome(clone: string): Promise<Record<string, string>> {
 }
 
 /**
- * Agrees on the pages that programs open in the browser, and allows the calls that wait while
- * `isDeciding`, until it is disposed.
+ * Until it is disposed: gives consent on the pages that programs open in the browser. If
+ * `isDeciding` is true, also allows the calls that wait for a decision.
  */
 function actAsPerson(
   person: Session,

@@ -41,7 +41,7 @@ describe('the reference in docs/reference', () => {
     expect(listed.toSorted()).toEqual([...publicEventTypes, 'webhook.verification'].toSorted());
   });
 
-  test('lists every word by which an approval is decided', async () => {
+  test('lists every word for a decision about an approval', async () => {
     const [, decisions = ''] =
       /\n## Decisions\n(.*?)\n###? /s.exec(await readPage('approvals.md')) ?? [];
     const listed = [...decisions.matchAll(/^\|([^|]*)\|([^|]*)\|/gm)]
@@ -61,7 +61,7 @@ describe('the reference in docs/reference', () => {
     );
   });
 
-  test('names the settings of limits, with their defaults', async () => {
+  test('states the default of each setting that limits.md contains', async () => {
     const limitRows = rowsOf(await readPage('limits.md')).filter(([, name = '']) =>
       /^`[A-Z_]+`$/.test(name),
     );
@@ -79,7 +79,7 @@ describe('the reference in docs/reference', () => {
     );
   });
 
-  test('names only files that exist', async () => {
+  test('refers only to source files that exist', async () => {
     for (const page of await readdir(folder)) {
       const namedPaths = codeIn((await readPage(page)).replaceAll(/```.*?```/gs, '')).filter(
         (text) => /^[\w./-]+\/[\w.-]+\.ts$/.test(text),

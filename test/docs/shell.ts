@@ -6,11 +6,11 @@ import { join } from 'node:path';
 
 import { programEnv } from '../support/program-env.ts';
 
-/** A shell in which a reader of a page types one block after the other. */
+/** A shell in which a reader types the blocks of a page, one after the other. */
 export interface Shell extends AsyncDisposable {
   /**
-   * Runs commands. `status` is that of the last command that failed, or 0; `output` is all that they
-   * printed.
+   * Runs commands. `status` is the status of the last command that failed, or 0. `output` is
+   * everything that the commands printed.
    */
   run(commands: string): Promise<{ readonly status: number; readonly output: string }>;
 }
@@ -18,7 +18,7 @@ export interface Shell extends AsyncDisposable {
 /** The line that the shell prints after each block. */
 const endMark = /\n@end (\d+)@\n$/;
 
-/** Starts bash, in which aliases work as they do for a person at a terminal. */
+/** Starts bash with aliases enabled, as they are for a person at a terminal. */
 export async function startShell(options: {
   readonly cwd: string;
   readonly environment: Readonly<Record<string, string>>;
@@ -49,7 +49,7 @@ export async function startShell(options: {
         void ended.then(() => reject(new Error(`the shell has ended: ${output}`)));
       });
       await writeFile(file, `${commands}\n`);
-      // Commands must not read what the shell reads.
+      // The commands get no input, because they must not read the lines that the shell reads.
       child.stdin.write(`status=0\n. ${file} </dev/null\nprintf '\\n@end %d@\\n' $status\n`);
       const status = await finished;
       return { status, output: output.replace(endMark, '') };

@@ -7,8 +7,9 @@ export interface BearerProxy extends AsyncDisposable {
 }
 
 /**
- * Adds a credential to each request, because the conformance suite cannot send one. The proxy
- * leaves `Host` and `Origin` unchanged, but replaces its own name in them by the server's name.
+ * Starts a proxy that adds a credential to each request, because the conformance suite cannot send
+ * one. In the headers `Host` and `Origin`, the proxy replaces only its own name, by the server's
+ * name.
  */
 export async function startBearerProxy(target: string, token: string): Promise<BearerProxy> {
   const { host: targetHost, hostname, port } = new URL(target);

@@ -3,7 +3,7 @@ import { fromJsonSchema } from '@modelcontextprotocol/server';
 import type { Fixture } from './fixture-server.ts';
 import { pngBase64, toTextContent, wavBase64 } from './samples.ts';
 
-/** A parameter that clients repeat in the header `Mcp-Param-Region` (SEP-2243). */
+/** A parameter that clients also send in the header `Mcp-Param-Region` (SEP-2243). */
 const mirroredParameter = { type: 'string' as const, 'x-mcp-header': 'Region' };
 
 export function registerContentTools({ server }: Fixture): void {

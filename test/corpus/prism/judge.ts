@@ -51,7 +51,7 @@ interface TestedAction {
 
 /**
  * Calls every selected operation with generated arguments. The product's compiler, validator and
- * request builder make the request, and Prism's mock of the same document answers it. The mock must
+ * request builder make the request. Prism's mock of the same document answers it. The mock must
  * accept the well-formed calls, and must never receive a malformed call.
  */
 export async function testDocument(name: string, sampling: Sampling): Promise<Verdict> {
@@ -122,7 +122,7 @@ function validateAndBuild(
 }
 
 /**
- * Sends the request to the mock; returns the mock's objection, or undefined if it accepts the
+ * Sends the request to the mock. Returns the mock's objection, or undefined if the mock accepts the
  * request.
  */
 async function sendToMock(
@@ -140,16 +140,16 @@ async function sendToMock(
 }
 
 /**
- * The mock's objection to a request. The mock either answers with an error of its own, or adds a
- * header with violations to the document's answer.
+ * The mock's objection to a request. The mock either answers with an error of its own, or with the
+ * document's answer and a header that lists violations.
  */
 export function objectionOf({ status, headers, body }: EgressResponse): string | undefined {
   const violationsHeader = headers.find(
     ([header]) => header.toLowerCase() === 'sl-violations',
   )?.[1];
   const text = new TextDecoder().decode(body);
-  // The mock cannot produce an answer in the document's media type, which says nothing about the
-  // request.
+  // This error means that the mock cannot produce an answer in the document's media type. It is not
+  // about the request.
   if (text.includes('"title":"Cannot find serializer')) return undefined;
   const isError = text.includes('"https://stoplight.io/prism/errors#');
   const isWarning =

@@ -12,7 +12,10 @@ export interface MalformedParams {
   readonly params: Params;
 }
 
-/** One value of each JSON type; a place whose schema excludes the type gets it as a mistake. */
+/**
+ * One value of each JSON type. At a place where the schema does not allow the type, the value is a
+ * mistake.
+ */
 const valuesOfEachType: readonly (readonly [type: string, value: JsonValue])[] = [
   ['string', 'text'],
   ['number', 7.5],
@@ -64,8 +67,8 @@ interface Place {
 }
 
 /**
- * Every value in the arguments with the schema that applies to it. Values below `anyOf` or `oneOf`
- * are left out, because several schemas could apply.
+ * Lists every value in the arguments with the schema that applies to it. Values within `anyOf` or
+ * `oneOf` are left out, because several schemas could apply.
  */
 function placesOf(schema: unknown, value: JsonValue, path: Path): Place[] {
   if (!isSchema(schema)) return [];

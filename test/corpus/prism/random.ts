@@ -1,4 +1,4 @@
-/** A generator of numbers from 0 to 1 (mulberry32), which gives the same numbers in every run. */
+/** A generator of numbers from 0 to 1 (mulberry32). It generates the same numbers in every run. */
 export type Random = () => number;
 
 export function createRandom(seed: number): Random {

@@ -3,11 +3,15 @@ import type { PublishedDocument } from '../../support/prism.ts';
 type Json = Record<string, unknown>;
 
 /**
- * A document in terms that the mock understands, with the same requirements of requests.
+ * Rewrites a document so that the mock understands it. Its requirements for requests stay the same.
  *
- * - Responses keep only their media types: examples that do not match their own schemas, and headers that no answer of the mock can have (`Content-Encoding`), would hide the verdict.
- * - Parameters may match several branches of a `oneOf`: every parameter is text, and the mock reads `7` both as a number and as text.
- * - Lists in forms get their default encoding explicitly, because the mock takes them for one text otherwise.
+ * - Responses keep only their media types. Otherwise two errors in documents would hide the mock's
+ *   verdict about the request: examples that do not match their own schemas, and headers that no
+ *   answer of the mock can have (`Content-Encoding`).
+ * - Parameters may match several branches of a `oneOf`: every parameter is text, and the mock reads
+ *   `7` both as a number and as text.
+ * - Lists in forms get their default encoding explicitly. Otherwise the mock takes a list for one
+ *   text.
  */
 export function adaptToMock(document: PublishedDocument): PublishedDocument {
   const text = JSON.stringify(document, (key, value: unknown) => {
@@ -20,8 +24,8 @@ export function adaptToMock(document: PublishedDocument): PublishedDocument {
 }
 
 function allowSeveralBranches(parameters: unknown, document: PublishedDocument): unknown {
-  // The map `components.parameters` reaches this function too, and stays unchanged because it is an
-  // object and not a list.
+  // This function also receives the map `components.parameters`. The map is an object and not a
+  // list, and it stays one.
   const adaptedParameters = Object.entries(parameters ?? {}).map(([key, given]) => {
     const parameter = resolveReference(given, document);
     const { oneOf, ...schema } = resolveReference(parameter['schema'], document);

@@ -6,14 +6,14 @@ import { operationsOf } from './operations.ts';
 import type { Operation } from './operations.ts';
 
 /**
- * The number of operations in one template. A template's actions and bytes are limited, and some
- * documents have more.
+ * The number of operations in one template. The number of a template's actions and its bytes are
+ * limited, and some documents have more operations.
  */
 const operationsPerTemplate = 300;
 
 /**
- * Imports and compiles operations as the registry does; more operations than one template can hold
- * become several templates.
+ * Imports and compiles operations as the registry does. If there are more operations than one
+ * template can hold, creates several templates.
  */
 export async function compileOperations(
   document: PublishedDocument,
