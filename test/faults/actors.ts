@@ -9,7 +9,8 @@ import type { Caller } from '../support/http.ts';
 import type { Processes } from './processes.ts';
 
 /**
- * An answer over REST or MCP: the HTTP status, and the members of the body or of the tool's result.
+ * A response over REST or MCP: the HTTP status, and the members of the response body or of the
+ * tool's result.
  */
 export interface Answer {
   readonly http: number;
@@ -24,7 +25,7 @@ export interface Requester {
   readonly id: string;
   readonly way: 'REST' | 'MCP';
   /**
-   * True if the agent asks for the replay of its allowed calls itself; otherwise the gateway
+   * True if the agent itself asks for the replay of its allowed calls. Otherwise the gateway
    * replays them.
    */
   readonly replaysItself: boolean;
@@ -34,9 +35,9 @@ export interface Requester {
 
 export interface Actors {
   readonly requesters: readonly Requester[];
-  /** The people and agents that may decide a requester's approvals, by the requester's id. */
+  /** For each requester's id: the people and agents that may decide the requester's approvals. */
   readonly resolversOf: ReadonlyMap<string, readonly Resolver[]>;
-  /** The user who owns every agent, as a caller of each gateway. */
+  /** The user who owns every agent, as one caller per gateway. */
   readonly owners: readonly Caller[];
   readonly cookie: string;
 }
@@ -45,14 +46,17 @@ const renewTokenMs = 8 * 60_000;
 
 export type Session = Caller & { readonly cookie: string };
 
-/** Signs in with the link of the last start, because each start makes the earlier links invalid. */
+/**
+ * Signs in with the newest link. Each start of a replica of auth makes the earlier links invalid.
+ */
 export async function signInFirst(processes: Processes): Promise<Session> {
   return signInWithNewest(await processes.logs());
 }
 
 /**
- * Creates a user, requesting agents for each protocol and way of replay, and a parent agent that
- * decides for its subagents.
+ * Creates a user, agents that request orders, and a parent agent that decides for its subagents.
+ * There are requesting agents for each protocol, and for replay by the gateway and by the agent
+ * itself.
  */
 export async function prepareActors(
   { cookie, ...owner }: Session,
@@ -153,8 +157,8 @@ function createTokenResolver(
 }
 
 /**
- * Agents that call over REST make calls by full URL with an idempotency key; agents that call over
- * MCP call an action of a service.
+ * Returns a function that creates requesters. Agents over REST make calls with a full URL and an
+ * idempotency key. Agents over MCP call an action of a service.
  */
 function createRequesters(urls: readonly string[], upstream: Upstream) {
   let turnCount = 0;

@@ -8,8 +8,8 @@ import { chooseSeed, chooseSweepValue } from '../support/sweeps.ts';
 const seed = chooseSeed(sampleSeed);
 
 /**
- * Checks promises 1, 3, 4 and 6 of docs/reference/reliability.md#promises in a short run; `npm run
- * faults` makes a long run.
+ * A short run that checks promises 1, 3, 4 and 6 of docs/reference/reliability.md#promises. `npm
+ * run faults` makes a long run.
  */
 test(
   `no call is lost, stuck or sent twice while processes and servers are killed, stopped and restarted (TEST_SEED=${seed})`,

@@ -6,16 +6,16 @@ import type { Fault, Round, Server } from './schedule.ts';
 import type { Servers } from './servers.ts';
 
 export interface Injection {
-  /** Every fault so far, in the order in which they began. */
+  /** Every fault that has begun, in order. */
   readonly faults: readonly Fault[];
   /**
-   * Starts no more faults, and resolves when the current faults are over and every process and
-   * server works again.
+   * Begins no more faults. Resolves when the current faults are over, and every process and server
+   * works again.
    */
   heal(): Promise<void>;
 }
 
-/** The number of processes that may be starting when another fault begins. */
+/** The most processes that may be down when another fault begins. */
 const processesDownMax = 2;
 
 function countProcessesDown({ all }: Processes): number {
@@ -23,8 +23,8 @@ function countProcessesDown({ all }: Processes): number {
 }
 
 /**
- * Begins one fault after another as the schedule says. A fault waits until the previous fault of
- * the same process or server is over.
+ * Begins one fault after another, according to the schedule. A fault waits until the previous fault
+ * of the same process or server is over.
  */
 export function injectFaults({
   processes,
@@ -46,8 +46,7 @@ export function injectFaults({
   const ending = new AbortController();
   const runningFaults = new Map<string, Promise<void>>();
   /**
-   * The error if a fault could not be injected, which is a failure of the test itself and ends the
-   * run.
+   * The error if a fault could not be injected. The test itself has failed then, and the run ends.
    */
   let failure: Error | undefined;
 
@@ -94,8 +93,8 @@ export function injectFaults({
     const startedAt = performance.now();
     for (const { afterMs, fault } of scheduleFaults(random, everyMs, round)) {
       await sleep(afterMs, undefined, { signal: ending.signal }).catch(() => undefined);
-      // Waits until enough processes run, because on a slow machine all of them could be down
-      // throughout, and no call would be in flight.
+      // Waits until enough processes run. Otherwise all processes could be down all the time on a
+      // slow machine, and no call would be in flight.
       while (!ending.signal.aborted && countProcessesDown(processes) > processesDownMax)
         await sleep(100);
       if (ending.signal.aborted) return;

@@ -10,14 +10,14 @@ import {
 } from './tables.ts';
 import type { Call } from './tables.ts';
 
-/** The numbers of all outcomes, and one sentence for each broken promise. */
+/** How many calls had which outcome, and one sentence for each broken promise. */
 export interface Verdict {
   readonly figures: {
     readonly approvals: number;
     readonly allowed: number;
     readonly executed: number;
     readonly unknown: number;
-    /** How many calls whose outcome is unknown did arrive at the upstream. */
+    /** The number of calls with an unknown outcome that did arrive at the upstream. */
     readonly unknownArrived: number;
     readonly requests: number;
     readonly auditRows: number;
@@ -31,13 +31,13 @@ interface Evidence {
   readonly ledger: Ledger;
   /** How often each event arrived on the event stream that the test reads. */
   readonly seen: ReadonlyMap<string, number>;
-  /** The highest number of calls that may have an unknown outcome. */
+  /** The most calls that may have an unknown outcome. */
   readonly unknownMax: number;
 }
 
 /**
- * Waits until nothing changes any more, and then checks the promises. It uses the upstream's own
- * log, SQL, and the answers that clients got, and none of the product's code.
+ * Checks the promises when nothing changes any more. It uses the upstream's own log, SQL, and the
+ * answers that clients got. It uses none of the product's code.
  */
 export async function judgeRun(evidence: Evidence): Promise<Verdict> {
   const { tables, upstream, ledger } = evidence;
@@ -79,8 +79,8 @@ export async function judgeRun(evidence: Evidence): Promise<Verdict> {
 }
 
 /**
- * The ways to request and decide that succeeded not once in the run, which therefore tested
- * nothing.
+ * Reports the ways of requesting and deciding that never succeeded in the run. Such a way was not
+ * tested.
  */
 function findUntestedWays({ answers }: Ledger): string[] {
   return ['raise by REST: pending_approval', 'raise by MCP: pending_approval']
@@ -89,7 +89,9 @@ function findUntestedWays({ answers }: Ledger): string[] {
     .map((answer) => `never answered: ${answer}`);
 }
 
-/** Promises in answers to clients that the tables contradict. */
+/**
+ * Reports approvals and decisions that clients were told about, and that the tables do not confirm.
+ */
 function findLostApprovals(
   calls: readonly Call[],
   { orderNumbers: raised, decidedStatuses: decided }: Ledger,
@@ -108,8 +110,8 @@ function findLostApprovals(
 }
 
 /**
- * Calls that arrived at the upstream too often or too seldom: an executed call must arrive once, a
- * call with an unknown outcome at most once, and any other call never.
+ * Reports calls that arrived at the upstream too often or too seldom. An executed call must arrive
+ * once, a call with an unknown outcome at most once, and any other call never.
  */
 function findWrongArrivals(calls: readonly Call[], hitsOf: (call: Call) => number): string[] {
   const callsByOrder = Map.groupBy(calls, ({ number }) => number);
@@ -184,8 +186,8 @@ function findMiscounts(
 }
 
 /**
- * Checks the executor's own audit records: each intent must have an outcome, and an executed call
- * must have one outcome `called`.
+ * Checks the executor's audit records of each call. Each intent must have an outcome, and an
+ * executed call must have exactly one outcome `called`.
  */
 function findMisrecordedCalls(
   calls: readonly Call[],

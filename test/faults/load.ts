@@ -2,17 +2,20 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { Actors, Answer, Requester } from './actors.ts';
 
-/** The answers that clients have received and may rely on, whatever is killed later. */
+/**
+ * The answers that clients have received. Clients may rely on these answers, whichever process is
+ * killed later.
+ */
 export interface Ledger {
-  /** The order's number by approval id, for orders that were answered with a pending approval. */
+  /** The number of each order whose answer was a pending approval, by approval id. */
   readonly orderNumbers: Map<string, number>;
-  /** The approval's status in the answer to its decision, by approval id. */
+  /** The approval's status as the answer to its decision stated it, by approval id. */
   readonly decidedStatuses: Map<string, string>;
   /** The number of answers of each kind. */
   readonly answers: Map<string, number>;
   /** The requests that were answered with an error or not at all. */
   readonly failures: Failure[];
-  /** Descriptions of answers that no client may get, even when a process is killed. */
+  /** Descriptions of answers that no client may get, even while processes are killed. */
   readonly oddAnswers: string[];
   slowestMs: number;
 }
@@ -25,13 +28,13 @@ interface Failure {
 
 export interface Load {
   readonly ledger: Ledger;
-  /** Requests no more orders, and resolves when every open approval has been decided. */
+  /** Requests no more orders. Resolves when every open approval has been decided. */
   drain(): Promise<void>;
 }
 
-/** How many requests of each kind are under way at a time. */
+/** How many requests of each kind are in progress at the same time. */
 interface Pressure {
-  /** How many orders each requester requests at a time. */
+  /** How many orders each requester requests at the same time. */
   readonly raisersAtOnce: number;
   readonly decidersAtOnce: number;
 }
@@ -96,7 +99,8 @@ export function startLoad(
       decisionsInHand -= 1;
     }
   });
-  // Finds approvals in the dashboard's list whose answer to the requester was lost.
+  // Looks in the dashboard's list for approvals that their requesters do not know because the
+  // answer was lost.
   const sweepOnce = async (round: number): Promise<number | undefined> => {
     const owner = actors.owners[round % actors.owners.length];
     const path = '/v1/approvals?status=open&limit=200';
@@ -144,7 +148,7 @@ async function attemptRequest(
   try {
     answer = await sendRequest();
   } catch (thrown) {
-    // The connection failed, was closed, or brought only a part of the answer.
+    // The connection failed, was closed, or transferred only a part of the answer.
     if (!isConnectionLost(thrown)) throw thrown;
   }
   const tookMs = performance.now() - startedAt;
@@ -177,9 +181,9 @@ function mayTryAgain(answer: Answer | undefined): boolean {
 }
 
 /**
- * Requests an order until the answer is a pending approval. With an idempotency key it repeats the
- * same order. Without one it sends a new order each time, because the order with the lost answer
- * may have an approval already.
+ * Requests an order until the answer is a pending approval. A requester with an idempotency key
+ * repeats the same order. A requester without one gives up and later sends a new order, because the
+ * order whose answer was lost may already have an approval.
  */
 async function requestOrder(
   requester: Requester,
@@ -200,7 +204,8 @@ async function requestOrder(
       if (requester.way === 'MCP') return undefined;
       continue;
     }
-    // A repeated order may have been decided in the meantime, so its answer can be the final one.
+    // The order of an earlier attempt may have been decided in the meantime. Then this answer is
+    // the final one.
     const isOver = answer?.status === 'called' || answer?.status === 'denied';
     if (!isOver && answer?.error !== 'outcome_unknown') noteOddAnswer(ledger, 'raise', answer);
     return undefined;
@@ -220,7 +225,7 @@ async function decideApproval(
       if (decision === 'cancel') return cancelApproval(actors, round, id);
       return (resolver as (typeof resolvers)[number]).decide(id, decision) as Promise<Answer>;
     });
-    // `already_resolved` means that an earlier attempt, whose answer was lost, has succeeded.
+    // `already_resolved` means that an earlier attempt has succeeded, and its answer was lost.
     const isDone = answer?.error === undefined || answer.error === 'already_resolved';
     if (answer !== undefined && isDone && answer.status !== undefined) {
       ledger.decidedStatuses.set(id, answer.status);
@@ -237,7 +242,7 @@ async function cancelApproval({ owners }: Actors, round: number, id: string): Pr
 }
 
 /**
- * Allows nearly all orders. The decision depends on the approval's id alone, so that a retry makes
+ * Allows nearly all orders. The decision depends only on the approval's id, so that a retry makes
  * the same decision.
  */
 function decisionOn(id: string): 'allow' | 'allow_remember' | 'deny' | 'cancel' {
@@ -247,7 +252,7 @@ function decisionOn(id: string): 'allow' | 'allow_remember' | 'deny' | 'cancel' 
   return percent < 16 ? 'allow_remember' : 'allow';
 }
 
-/** Asks for the replay of an allowed call, as an agent does that replays its calls itself. */
+/** Asks for the replay of an allowed call. An agent does so if it replays its calls itself. */
 async function replayCall(requester: Requester, id: string, ledger: Ledger): Promise<void> {
   for (;;) {
     const answer = await attemptRequest('run', ledger, () => requester.resume(id));
@@ -265,6 +270,6 @@ function noteOddAnswer(
   answer: Answer | undefined,
 ): void {
   odd.push(`${what}: ${JSON.stringify(answer)?.slice(0, 500)}`);
-  // With this many odd answers the run has failed, so it stops.
+  // So many odd answers mean that the run has failed, so it stops.
   if (odd.length >= oddAnswersMax) throw new Error(odd.join('\n'));
 }

@@ -1,6 +1,7 @@
 /**
- * `npm run faults`: makes and decides approvals while it kills and stops processes and restarts
- * servers. TEST_SEED repeats the schedule of a run; FAULT_APPROVALS sets the number of approvals.
+ * `npm run faults` makes and decides approvals while it kills and stops processes and restarts
+ * servers. TEST_SEED repeats the faults of an earlier run; FAULT_APPROVALS sets the number of
+ * approvals.
  */
 import { orExit } from '#process';
 import { renderOutcome } from './report.ts';

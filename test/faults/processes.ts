@@ -9,13 +9,16 @@ import { isReady as isHealthy, startComponent } from '../support/component-proce
 import type { ComponentProcess } from '../support/component-process.ts';
 import { replicasOf } from './schedule.ts';
 
-/** One process of a component, which is started again whenever it ends, as docker compose does. */
+/** One process of a component. Whenever it ends, it is started again, as docker compose does it. */
 export interface Replica {
   readonly name: string;
-  /** Sends SIGKILL to the whole group, and starts it again after `downMs`. */
+  /** Sends SIGKILL to the whole process group. The process is started again after `downMs`. */
   kill(downMs: number): Promise<void>;
   signal(signal: NodeJS.Signals): void;
-  /** True if the process answers requests, or did so when SIGSTOP paused it. */
+  /**
+   * True if the process answers requests. While SIGSTOP pauses it, true if it answered requests
+   * before.
+   */
   isReady(): boolean;
   untilReady(): Promise<void>;
 }
@@ -23,13 +26,13 @@ export interface Replica {
 export interface Processes extends AsyncDisposable {
   readonly all: readonly Replica[];
   get(name: string): Replica;
-  /** The gateways' addresses. */
+  /** The gateways' URLs. */
   readonly urls: readonly string[];
-  /** What all processes have printed. */
+  /** Everything that the processes have printed. */
   logs(): Promise<string>;
   /**
-   * Processes that ended without being told to, after they had answered requests; there should be
-   * none.
+   * Processes that ended although nobody ended them, after they had answered requests. There should
+   * be none.
    */
   readonly crashes: readonly string[];
 }
@@ -37,7 +40,7 @@ export interface Processes extends AsyncDisposable {
 /** The pause between the end of a process and its next start. */
 const supervisorPauseMs = 300;
 
-/** Starts each component in as many processes as `replicasOf` says, each with its `main.ts`. */
+/** Starts the `main.ts` of each component in as many processes as `replicasOf` says. */
 export async function startProcesses(
   folder: string,
   environment: Record<string, string>,
@@ -62,8 +65,8 @@ export async function startProcesses(
       const healthPort = await lastingPort();
       const ownEnvironment = {
         ...(component === 'gateway' && { PORT: String(gatewayPorts[number - 1]) }),
-        // Only the first replica of auth gets the usual OAuth port, because the gateways forward
-        // sign-ins to it.
+        // Only the first replica of auth uses the configured OAuth port. The gateways forward
+        // sign-ins to this port.
         ...(component === 'auth' && number > 1 && { OAUTH_PORT: '0' }),
       };
       const replica = startReplica({
@@ -100,7 +103,7 @@ export async function startProcesses(
 interface ReplicaOptions {
   readonly name: string;
   readonly component: Component;
-  /** The file of its log, including all its restarts. */
+  /** The log file of the replica. All restarts write to the same file. */
   readonly logPath: string;
   readonly healthPort: number;
   readonly environment: Record<string, string>;

@@ -29,14 +29,14 @@ export interface Run {
   /** The seed of the schedule of faults. */
   readonly seed: number;
   /**
-   * The load continues until this many approvals have been decided, and until every fault of this
-   * round has begun.
+   * The load continues until this many approvals have been decided, and until as many faults have
+   * begun as one round contains.
    */
   readonly approvals: number;
   readonly round: Round;
   /** The average time between two faults. */
   readonly everyMs: number;
-  /** Called with each line that reports progress. */
+  /** Gets each line that reports progress. */
   readonly say: (line: string) => void;
 }
 
@@ -45,22 +45,21 @@ export interface Outcome extends Verdict {
   readonly ledger: Ledger;
   readonly times: Times;
   readonly loadSeconds: number;
-  /** The time from the last fault until nothing changed any more. */
+  /** The time from the end of the load until nothing changed any more. */
   readonly settleSeconds: number;
   readonly unknownMax: number;
   readonly streamConnections: number;
-  /** The number of late writes that a fencing token kept out, counted from the logs. */
+  /** The number of late writes that a fencing token prevented, counted in the logs. */
   readonly fencedWrites: number;
 }
 
-/** The limit of calls in flight of one executor. */
+/** The limit of an executor's calls in flight. */
 const inFlightMax = 32;
-/** Longer than every lease, deadline and backoff that may still have to expire. */
+/** Longer than every lease, deadline and backoff that may still be running. */
 const settleMs = 150_000;
 
 /**
- * Runs the load and the faults on processes and servers started for this run, and checks the
- * promises afterwards.
+ * Starts processes and servers, runs the load and the faults on them, and then checks the promises.
  */
 export async function runFaults(run: Run): Promise<Outcome> {
   await using running = new AsyncDisposableStack();
@@ -102,8 +101,7 @@ export async function runFaults(run: Run): Promise<Outcome> {
     reportedDecisions = ledger.decidedStatuses.size;
     run.say(`${reportedDecisions} decided, ${injection.faults.length} faults`);
   }
-  // No new fault begins, but the current faults continue while the rest of the approvals are
-  // decided.
+  // No new fault begins. The current faults continue while the remaining approvals are decided.
   await Promise.all([load.drain(), injection.heal()]);
   const loadSeconds = (performance.now() - startedAt) / 1_000;
   const healedAt = performance.now();
@@ -146,8 +144,8 @@ export async function runFaults(run: Run): Promise<Outcome> {
 }
 
 /**
- * Waits until every execution has ended and its event has arrived, or until the time is up; after
- * that, the judge names what is missing.
+ * Waits until every execution has ended and its event has arrived, or until the time is up. If
+ * something is missing then, `judgeRun` reports it.
  */
 async function untilQuiet(tables: Tables, eventWatch: Watch): Promise<void> {
   const endsAt = performance.now() + settleMs;
@@ -156,7 +154,7 @@ async function untilQuiet(tables: Tables, eventWatch: Watch): Promise<void> {
     ...(await listUnannouncedEvents(tables)),
   ];
   while (performance.now() < endsAt && (await listUnfinished()).length > 0) await sleep(500);
-  // Waits until no more events arrive, because some may still be on their way to the test's event
+  // Waits until no more events arrive. Some events may still be on their way to the test's event
   // stream.
   for (let lastSeen = -1; lastSeen !== eventWatch.eventCounts.size;) {
     lastSeen = eventWatch.eventCounts.size;
@@ -165,8 +163,8 @@ async function untilQuiet(tables: Tables, eventWatch: Watch): Promise<void> {
 }
 
 /**
- * The number of calls whose outcome the faults may have left unknown: one fault can affect the
- * calls of several executors.
+ * The number of executors whose calls the faults may have left with an unknown outcome. One fault
+ * can affect several executors.
  */
 function unknownMaxOf(faults: readonly Fault[]): number {
   return faults

@@ -17,7 +17,7 @@ const faultsOf = (seed: number, round = wholeRound) =>
     .take(3 * countFaults(round))
     .toArray();
 
-test('a seed always schedules equal faults, and another seed schedules different faults', () => {
+test('the same seed schedules the same faults, and another seed schedules other faults', () => {
   expect(faultsOf(1)).toEqual(faultsOf(1));
   expect(faultsOf(1)).not.toEqual(faultsOf(2));
 });
@@ -48,7 +48,7 @@ test.for<[string, Round]>([
   },
 );
 
-test('in the sampled schedule, the machine is reset before any process is stopped for longer than its lease', () => {
+test('in the sampled round, everything is killed at once immediately before the two stops that are longer than a lease', () => {
   const faults = faultsOf(sampleSeed, sampledRound)
     .slice(0, countFaults(sampledRound))
     .map(({ fault }) => fault);
@@ -61,7 +61,7 @@ test('in the sampled schedule, the machine is reset before any process is stoppe
   expect(stopIndexes).toEqual([resetIndex + 1, resetIndex + 2]);
 });
 
-test('in the sample, the gateway, policy and the executor are each stopped briefly', () => {
+test('in the sampled round, the gateway, policy, the executor and NATS are each stopped briefly', () => {
   const stoppedComponents = faultsOf(sampleSeed, sampledRound)
     .slice(0, countFaults(sampledRound))
     .flatMap(({ fault }) => (fault.kind === 'stop' && fault.forMs < 15_000 ? [fault.target] : []))

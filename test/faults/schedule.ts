@@ -1,7 +1,10 @@
 import { components } from '#contracts/vocabulary';
 import type { Component } from '#contracts/vocabulary';
 
-/** The number of processes of each component; replicas are named `executor-1`, `executor-2`. */
+/**
+ * The number of processes of each component. Replicas have names such as `executor-1` and
+ * `executor-2`.
+ */
 export const replicasOf = {
   auth: 2,
   registry: 2,
@@ -19,7 +22,8 @@ export type Fault =
   /** SIGKILL to the process group; the process starts again after `downMs`. */
   | { readonly kind: 'kill'; readonly target: string; readonly downMs: number }
   /**
-   * SIGSTOP, and SIGCONT after `forMs`: the process then continues without knowing of the pause.
+   * SIGSTOP, and SIGCONT after `forMs`. The process then continues without knowing that it was
+   * stopped.
    */
   | { readonly kind: 'stop'; readonly target: string; readonly forMs: number }
   /** Postgres or NATS is stopped or killed, and started again with its data. */
@@ -44,7 +48,9 @@ export interface TimedFault {
  */
 const pastTheLeaseMs = 16_000;
 
-/** The components that one round kills and stops; each round contains every kind of fault. */
+/**
+ * The components that are killed and stopped in one round. Each round contains every kind of fault.
+ */
 export interface Round {
   readonly killedComponents: readonly Component[];
   readonly stoppedPastTheLease: readonly Component[];
@@ -66,17 +72,18 @@ export const sampledRound: Round = {
   stoppedBriefly: ['gateway', 'policy', 'executor'],
 };
 /**
- * With this seed, the stops past the lease begin right after the reset: the reset does not kill the
- * stopped processes, and the leases that it leaves behind pass meanwhile. The brief stops are over
- * by then, or end while the long ones last, so they make the run no longer.
+ * With this seed, the stops that are longer than a lease begin right after the reset. So the reset
+ * does not kill the stopped processes, and the leases of processes that the reset has killed expire
+ * during the stops. The brief stops are already over, or end while the long stops last. So they do
+ * not make the run longer.
  */
 export const sampleSeed = 195_043;
 const restartedServers: readonly Server[] = ['postgres', 'nats'];
 
 /**
- * The endless schedule for one seed: rounds of all faults, in another order in each round. The same
- * seed gives the same faults, but not the same interleaving of the processes, which depends on the
- * machine.
+ * The endless schedule for one seed: in each round, all faults of the round in a new random order.
+ * The same seed gives the same faults. What the processes do between the faults depends on the
+ * machine, and may differ.
  */
 export function* scheduleFaults(
   random: () => number,
@@ -85,8 +92,8 @@ export function* scheduleFaults(
 ): Generator<TimedFault> {
   for (let number = 0; ; number += 1) {
     const faults = faultsOf(round, random);
-    // A fault of all processes at once tests only what earlier work has left behind, so it comes in
-    // every third round, after other faults.
+    // A reset of all processes only tests how the work before it continues. So it occurs in every
+    // third round, after other faults.
     if (number % 3 === 0) {
       faults.splice(randomBetween(random, 8, faults.length), 0, { kind: 'reset', downMs: 500 });
     }
@@ -126,7 +133,7 @@ function faultsOf(round: Round, random: () => number): Fault[] {
   return shuffle(faults, random);
 }
 
-/** The number of faults in one round, so that a run can include all kinds. */
+/** The number of faults in one round. A run with this many faults includes all kinds. */
 export const countFaults = ({
   killedComponents: killed,
   stoppedPastTheLease,

@@ -13,24 +13,26 @@ import { listProcessTree } from '../bench/processes.ts';
 import { smallStreams } from '../support/streams.ts';
 import type { Server } from './schedule.ts';
 
-/** A real Postgres and a real NATS that can be stopped and started again on their data. */
+/** A real Postgres and a real NATS. They can be stopped, and started again with the same data. */
 export interface Servers extends AsyncDisposable {
   /** The logins and keys of every component. */
   readonly environment: Record<string, string>;
   /** The superuser's URL of the Postgres. */
   readonly adminUrl: string;
   kill(server: Server): Promise<void>;
-  /** Stops the server as an operator would, with time to finish. */
+  /** Stops the server as an operator would, and gives it time to finish. */
   stop(server: Server): Promise<void>;
-  /** Starts the server on the same data and at the same address. */
+  /** Starts the server again, with the same data and at the same address. */
   start(server: Server): Promise<void>;
-  /** Signals the server with all its processes, as Postgres has one for each session. */
+  /**
+   * Sends a signal to the server and all its processes. Postgres has one process for each session.
+   */
   signal(server: Server, signal: 'SIGSTOP' | 'SIGCONT'): Promise<void>;
 }
 
 /**
- * Starts Postgres and NATS so that they survive being killed: Postgres writes every commit to disk
- * before it confirms it.
+ * Starts Postgres and NATS with settings under which they lose no data when they are killed:
+ * Postgres writes every commit to disk before it confirms the commit.
  */
 export async function startServers(folder: string): Promise<Servers> {
   await using startup = new AsyncDisposableStack();
@@ -94,7 +96,7 @@ export async function startServers(folder: string): Promise<Servers> {
     },
     async signal(server, signal) {
       const { pid } = runningServers[server];
-      // The parent gets the signal first, because it starts the other processes.
+      // The parent process gets the signal first, because it starts the other processes.
       process.kill(pid, signal);
       for (const each of await listProcessTree([pid])) if (each !== pid) process.kill(each, signal);
     },

@@ -3,7 +3,7 @@ import type { Tables } from '../support/database.ts';
 /** An approval and its execution, as stored in the tables. */
 export interface Call {
   readonly id: string;
-  /** The number of the order, read from the URL on the approval card. */
+  /** The number of the order, taken from the URL on the approval card. */
   readonly number: number;
   readonly status: string;
   readonly resolution: string | null;
@@ -20,7 +20,8 @@ export async function listCalls({ query }: Tables): Promise<Call[]> {
 }
 
 /**
- * Returns one sentence for each kind of record that has not ended; an empty list if all have ended.
+ * Returns one sentence for each kind of record of which some have not ended. The list is empty if
+ * all records have ended.
  */
 export async function listUnendedRecords({ query }: Tables): Promise<string[]> {
   const [row] = await query(
@@ -45,8 +46,8 @@ export async function listUnendedRecords({ query }: Tables): Promise<string[]> {
 const outboxSchemas = ['auth', 'registry', 'policy', 'executor', 'approvals', 'notifier'];
 
 /**
- * Returns one sentence for each kind of event that has not reached all its consumers; an empty list
- * if all have.
+ * Returns one sentence for each kind of event of which some have not reached all their consumers.
+ * The list is empty if all events have.
  */
 export async function listUnannouncedEvents({ query }: Tables): Promise<string[]> {
   const events = outboxSchemas
@@ -101,7 +102,7 @@ export interface ExecutorRecords {
   readonly called: number;
 }
 
-/** The executor's audit records of each approval's call. */
+/** Counts the executor's audit records of each approval's call. */
 export async function listExecutorRecords({
   query,
 }: Tables): Promise<Map<string, ExecutorRecords>> {
@@ -127,7 +128,7 @@ export interface Times {
   readonly unknownMax: number | null;
 }
 
-/** The durations of executions, by the database's clock. */
+/** Measures how long executions took, by the clock of the database. */
 export async function measureTimes({ query }: Tables): Promise<Times> {
   const [row] = await query(
     `with done as (

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /**
- * Reads the event stream throughout the run, as the dashboard does, and resumes after the last
- * event when the stream was interrupted.
+ * Reads the event stream throughout the run, as the dashboard does. After an interruption, it
+ * resumes after the last event.
  */
 export interface Watch extends AsyncDisposable {
   /** How often each event arrived, by its type and its approval. */

@@ -1,8 +1,8 @@
 /**
- * `npm run model-check`: compares the product's permission check with an independent model of it,
- * in every combination of a limited number of rules and identities. It exits with 1 at the first
- * difference. This is the smallest one, because the combinations begin with few rules and short
- * chains of identities.
+ * `npm run model-check` compares the product's permission check with an independent model of it,
+ * for every combination of a limited number of rules and identities. A comparison stops at its
+ * first difference, and the program then exits with 1. The first difference is also the smallest
+ * one, because the combinations begin with few rules and short chains of identities.
  */
 import { findDenyDisagreement } from '../../policy/denials/domain/deny-space.testing.ts';
 import { findDisagreement } from '../../policy/walk/domain/model-compare.testing.ts';

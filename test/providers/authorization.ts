@@ -4,10 +4,13 @@ import type { TokenKind } from './facts.ts';
 import { unknownScopesOf } from './provider.ts';
 import type { Grant, Provider } from './provider.ts';
 
-/** Where an authorization request ends: back at the app, or on a page of the provider. */
+/**
+ * How an authorization request ends: with a redirect back to the app, or with a page of the
+ * provider.
+ */
 export interface AuthorizationEnd {
   readonly redirect?: URL;
-  /** The code that the redirect carries, if the person allowed it. */
+  /** The code in the redirect, if the person allowed the request. */
   readonly code?: string;
   readonly page?: string;
 }
@@ -15,8 +18,8 @@ export interface AuthorizationEnd {
 export type Decision = 'allow' | 'deny';
 
 /**
- * Answers an authorization request (RFC 6749 §4.1.1) by the rules of the provider's table, after the
- * person decided.
+ * Answers an authorization request (RFC 6749 §4.1.1) after the person's decision, according to the
+ * provider's facts file.
  */
 export function authorize(provider: Provider, request: URL, decision: Decision): AuthorizationEnd {
   const { app, facts } = provider;
@@ -70,7 +73,7 @@ export function authorize(provider: Provider, request: URL, decision: Decision):
   return { redirect: back(redirectUri, { ...facts.callback_parameters, code }), code };
 }
 
-/** What is wrong with a request, apart from its address and scopes. */
+/** Describes the first problem of a request. Does not check the redirect URI and the scopes. */
 function findProblem({ facts }: Provider, query: URLSearchParams): string | undefined {
   if (query.get('response_type') !== 'code') return 'response_type must be code';
   if (facts.state === 'required' && !query.get('state')) return 'state is required';
@@ -86,7 +89,7 @@ function findProblem({ facts }: Provider, query: URLSearchParams): string | unde
   return missing && `${missing[0]} must be ${missing[1]}`;
 }
 
-/** The asked scopes of each kind of token. */
+/** The scopes that the request asks for, by the kind of token. */
 function askedScopes(
   { facts }: Provider,
   query: URLSearchParams,
@@ -131,7 +134,9 @@ function grantOf(
   };
 }
 
-/** Whether an address is the registered one, or in a folder below it on the same origin. */
+/**
+ * Whether a redirect URI is the registered one, or is below the registered path on the same origin.
+ */
 function isBelow(given: string, registered: string): boolean {
   const [one, other] = [URL.parse(given), new URL(registered)];
   if (one === null || one.origin !== other.origin) return false;

@@ -27,7 +27,10 @@ const keysWithScopes = keys.filter((key) => builtInProviders().get(key)?.scopes 
 const keysWithRefresh = keys.filter(
   (key) => providerFacts.get(key)?.token_answer.refresh !== 'none',
 );
-/** Those whose documentation has a way to end the access, and for which our row has it. */
+/**
+ * The providers whose documentation has a way to end the access, and whose row in
+ * `oauth-providers/` also has one.
+ */
 const keysWithRevocation = keys.filter(
   (key) =>
     providerFacts.get(key)?.revocation !== undefined &&
@@ -38,7 +41,10 @@ const ownHost = 'gateway.example.com';
 const stack = new AsyncDisposableStack();
 let engine: ProviderEngine;
 let world: World;
-/** A member of the org for each provider, because few connections of one may wait at a time. */
+/**
+ * One member of the org for each provider, because only few connections of one member may wait at
+ * the same time.
+ */
 const members = new Map<string, Person & { browser: OauthBrowser }>();
 
 beforeAll(async () => {
@@ -46,7 +52,7 @@ beforeAll(async () => {
   stack.defer(() => rm(folder, { recursive: true, force: true }));
   engine = stack.use(await startProviderEngine({ ownHost, caFile: join(folder, 'ca.pem') }));
   const port = String(await lastingPort());
-  // Several providers take redirect URIs with https only.
+  // Several providers accept only redirect URIs with https.
   const publicUrl = `https://${ownHost}`;
   stack.use(servePublicly(publicUrl, `http://127.0.0.1:${port}`));
   world = stack.use(await startWorld({ ...engine.settings, BASE_URL: publicUrl, PORT: port }));
@@ -54,7 +60,10 @@ beforeAll(async () => {
 });
 afterAll(() => stack.disposeAsync());
 
-/** Registers the org's app at the provider, with what the gateway says, and enters it here. */
+/**
+ * Registers the org's app at the provider with the values that the gateway shows, and enters the
+ * app's credentials in the gateway.
+ */
 async function setUp(key: string): Promise<void> {
   const { redirect_uri: redirectUri, needed_variables: needed } = successfulBodyOf(
     await world.admin.get(`/v1/oauth-apps/${key}`),
@@ -78,7 +87,10 @@ async function setUp(key: string): Promise<void> {
 
 const memberOf = ({ key }: Provider) => members.get(key)!;
 
-/** Asks for a connection, passes the gateway's page, and goes to the provider. */
+/**
+ * Starts a connection, presses the button on the gateway's page, and returns the provider's URL to
+ * which the page leads.
+ */
 async function goThere(provider: Provider, body: object) {
   const member = memberOf(provider);
   const { browser } = member;
@@ -104,18 +116,18 @@ async function connect(provider: Provider, body: object) {
 
 const textOf = ({ html }: Page) => html.replaceAll(/<style>.*?<\/style>|<[^>]+>/gs, ' ');
 
-/** Values of variables of servers that are not the first part of an address. */
+/** Values of those server variables that are not the first part of a host name. */
 const cloudId = '1324a887-45db-1bf4-1e99-ef0ff456d421';
 const serverValues: Record<string, string> = { cloudId, cloudid: cloudId, cloud_id: cloudId };
 
-/** Providers whose rows name no endpoint for the account, with the reason. */
+/** Providers whose rows have no endpoint that names the account, with the reason. */
 const withoutAccount: Record<string, string> = {
   shopify: 'The token belongs to the shop, whose name is a variable of the app.',
 };
 
 describe('the built-in template', () => {
   test.concurrent.for(accountSchemes)(
-    '$key is connected by $name, reads, and goes on with refreshed tokens',
+    '$key is connected with its scheme $name, makes a read, and continues with refreshed tokens',
     async (account) => {
       const { key, name, scheme, variables } = account;
       const provider = engine.provider(scheme.provider);
@@ -146,19 +158,19 @@ describe('the built-in template', () => {
       await readOnce(provider, { service, account, token: first });
       if (refresh !== 'none') {
         successfulBodyOf(await mia.post(`${path}/refresh`));
-        // A second time, because the first answer has the next refresh token, or none.
+        // The second refresh tests what the first one answered: a new refresh token, or none.
         successfulBodyOf(await mia.post(`${path}/refresh`));
         expect(token()).not.toBe(first);
         await readOnce(provider, { service, account, token: token() });
       }
-      // A call may leave with the token that was replaced a moment ago. It is then sent again with the
-      // new one, which `readOnce` has seen.
+      // A call may be sent with a token that was replaced a moment before. The call is then sent
+      // again with the new token, and `readOnce` has checked that it arrived.
       expect(provider.refusals.filter((each) => !each.endsWith(': invalid_token'))).toEqual([]);
     },
   );
 });
 
-/** The account must have one of the names that the provider's documentation has for it. */
+/** Checks that the account's name is one of the names in the provider's documentation. */
 function expectAccount(
   { key, facts }: Provider,
   connection: { status: string; account_label: string | null },
@@ -172,7 +184,10 @@ function expectAccount(
   expect(names).toContain(`"${connection.account_label}"`);
 }
 
-/** Calls the template's first read with its example, which must arrive once, with this token. */
+/**
+ * Calls the template's first reading action with its example. The call must arrive once, with this
+ * token.
+ */
 async function readOnce(
   provider: Provider,
   { service, account, token }: { service: string; account: AccountScheme; token: string },
@@ -188,21 +203,21 @@ async function readOnce(
 }
 
 const schemeOf = (key: string) => accountSchemes.find(({ scheme }) => scheme.provider === key)!;
-/** A connection for a template of the provider. */
+/** The body of a connection request for a template of the provider. */
 function asIn(provider: string, name: string) {
   const { key: template, name: scheme } = schemeOf(provider);
   return { template, scheme, name };
 }
 
 describe('the account at', () => {
-  test.concurrent.for(keys)('%s is not connected when the person denies it', async (key) => {
+  test.concurrent.for(keys)('%s is not connected when the person denies the request', async (key) => {
     const provider = engine.provider(key);
     const { url } = await goThere(provider, asIn(key, 'denied'));
     const page = await comeBack(provider, engine.visit(url, 'deny'));
     expect([page.status, textOf(page)]).toEqual([403, expect.stringContaining('did not allow it')]);
   });
 
-  test.concurrent.for(keys)('%s is not connected by a code that was used', async (key) => {
+  test.concurrent.for(keys)('%s is not connected with a code that was already used', async (key) => {
     const provider = engine.provider(key);
     const { code } = await connect(provider, asIn(key, 'first'));
     const { url } = await goThere(provider, asIn(key, 'again'));
@@ -227,7 +242,7 @@ describe('the account at', () => {
     }
   });
 
-  test.concurrent.for(keysWithScopes)('%s gives no scope that it does not know', async (key) => {
+  test.concurrent.for(keysWithScopes)('%s does not get a scope that the provider does not know', async (key) => {
     const provider = engine.provider(key);
     const [known = ''] = Object.keys(schemeOf(key).flow.scopes);
     const body = { provider: key, name: 'unknown', scopes: [known, 'nobody.knows'] };
@@ -244,7 +259,7 @@ describe('the account at', () => {
   });
 
   test.concurrent.for(keysWithRefresh)(
-    '%s has to be connected again after the person ended the access there',
+    '%s must be connected again after the person has ended the access at the provider',
     async (key) => {
       const provider = engine.provider(key);
       const { id, grant } = await connect(provider, asIn(key, 'ended'));
@@ -255,8 +270,8 @@ describe('the account at', () => {
   );
 });
 
-describe('the access at', () => {
-  test.concurrent.for(keysWithRevocation)('%s ends when it is disconnected', async (key) => {
+describe('the access to the account at', () => {
+  test.concurrent.for(keysWithRevocation)('%s ends when the connection is deleted', async (key) => {
     const provider = engine.provider(key);
     const { id, grant } = await connect(provider, asIn(key, 'left'));
     const [tokens] = Object.values(grant.tokens);
@@ -267,6 +282,6 @@ describe('the access at', () => {
   });
 });
 
-test('the product sent nothing to an address that no provider documents', () => {
+test('the product sends no request to an address that no provider documents', () => {
   expect(engine.strays).toEqual([]);
 });

@@ -30,24 +30,28 @@ export interface EngineAnswer {
 }
 
 /**
- * All providers of `facts/` at once, under their own host names: a forward proxy that leads every
- * connection to one TLS server. The product is started with the settings with which operators send
- * it through a proxy, and with these names in the hosts of the machine; nothing in it differs.
+ * Simulates all providers of `facts/` at once, under their real host names. A forward proxy leads
+ * every connection to one TLS server. The product runs unchanged: it gets the settings with which
+ * operators send its requests through a proxy, and the host names resolve as if they were in the
+ * machine's hosts file.
  */
 export interface ProviderEngine extends AsyncDisposable {
-  /** The settings of the product. */
+  /** The settings with which the product must be started. */
   readonly settings: { readonly EGRESS_PROXY: string; readonly EGRESS_CA_FILE: string };
   provider(key: string): Provider;
-  /** Sends a browser to an authorization URL, where the person decides. */
+  /** Opens an authorization URL as a browser would. The person decides as `decision` says. */
   visit(url: URL, decision?: Decision): AuthorizationEnd;
-  /** Every request that was for no documented address. */
+  /** Every request to an address that no provider documents. */
   readonly strays: readonly string[];
 }
 
-/** A public address, because egress reaches no others; the proxy connects to none. */
+/** A public address, because egress connects to no others. The proxy never connects to it. */
 const address = '8.0.0.1';
 
-/** Starts the engine. `ownHost` is the deployment's own host name, and `caFile` is written. */
+/**
+ * Starts the simulated providers. `ownHost` is the host name of the deployment. The certificates
+ * are written to `caFile`.
+ */
 export async function startProviderEngine({
   ownHost,
   caFile,
@@ -145,7 +149,7 @@ async function readRequest(request: IncomingMessage): Promise<EngineRequest> {
   return { method, url: new URL(url, `https://${headers.host}`), headers, body };
 }
 
-/** Has the provider answer whose address this is. */
+/** Lets the provider answer to which the address belongs. */
 function dispatch(
   providers: ReadonlyMap<string, Provider>,
   request: EngineRequest,

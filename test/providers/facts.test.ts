@@ -7,8 +7,8 @@ import type { ProviderFacts, TokenKind } from './facts.ts';
 import { accountSchemes } from './templates.ts';
 
 /**
- * Differences between our rows and the documentation that are meant. `about` repeats the difference
- * as the test prints it.
+ * Intended differences between the rows in `oauth-providers/` and the documentation. `about`
+ * repeats the difference as the test prints it.
  */
 const allowedDifferences: { about: string; reason: string }[] = [
   {
@@ -33,7 +33,10 @@ const allowedDifferences: { about: string; reason: string }[] = [
   },
 ];
 
-/** The names of `wanted` that `present` lacks or has with another value. */
+/**
+ * Returns the entries of `wantedValues` that are not in `documentedValues`, or have another value
+ * there.
+ */
 function findAbsentNames(
   provider: string,
   documentedValues: Readonly<Record<string, string>>,
@@ -48,7 +51,10 @@ function findAbsentNames(
     .map(([name, value]) => `${name}=${value}`);
 }
 
-/** What differs between a row and the facts, each as `provider field: value in the row, not documented`. */
+/**
+ * Returns the differences between a row and the facts, each as `provider field: value in the row,
+ * not documented value`.
+ */
 function differencesOf(row: OauthProvider, facts: ProviderFacts): string[] {
   const { key } = row;
   const found: string[] = [];
@@ -124,7 +130,10 @@ function differencesOf(row: OauthProvider, facts: ProviderFacts): string[] {
   return found;
 }
 
-/** Scopes that tokens of this kind cannot have, each with the kinds of tokens that can. */
+/**
+ * Returns the scopes that tokens of this kind cannot have. For each scope, names the kinds of
+ * tokens that can have it.
+ */
 function unknownScopes(
   facts: ProviderFacts,
   scopes: readonly string[],
@@ -154,15 +163,15 @@ function getRow(key: string): OauthProvider {
 
 const providers = [...providerFacts].map(([key, facts]) => ({ key, facts, row: getRow(key) }));
 
-describe('the rows of OAuth providers', () => {
-  test('differ from the provider’s documentation only in the listed, intended differences', () => {
+describe('the rows in oauth-providers/', () => {
+  test('differ from the documentation of the provider only where a difference is listed as intended', () => {
     const found = providers.flatMap(({ row, facts }) => differencesOf(row, facts));
 
     expect(found.toSorted()).toEqual(allowedDifferences.map(({ about }) => about).toSorted());
   });
 
   test.for(providers)(
-    '$key know, of scopes and of what they imply, only such as the provider documents',
+    'for $key contain and imply only scopes that the provider documents',
     ({ row, facts }) => {
       const { scopes = {} } = row;
       if (scopes === 'opaque') return;
@@ -186,12 +195,12 @@ describe('the rows of OAuth providers', () => {
     },
   );
 
-  test.for(providers)('$key ask for scopes that users can grant', ({ row, facts }) => {
+  test.for(providers)('for $key ask by default only for scopes that users can grant', ({ row, facts }) => {
     expect(unknownScopes(facts, [...row.scopes_always, ...row.scopes_default])).toEqual([]);
   });
 });
 
-/** The OAuth schemes of the built-in templates, with what is documented of their providers. */
+/** The OAuth schemes of the built-in templates, each with the facts about its provider. */
 const schemes = accountSchemes.flatMap((each) => {
   const facts = providerFacts.get(each.scheme.provider);
   return facts === undefined ? [] : [{ ...each, facts }];
@@ -199,7 +208,7 @@ const schemes = accountSchemes.flatMap((each) => {
 
 describe('the built-in template', () => {
   test.for(schemes)(
-    "$key has the provider's addresses and scopes that its kind of token can have",
+    "$key has the URLs of its provider, and only scopes that its kind of token can have",
     ({ scheme: { provider, acts_as: kind }, flow, facts, actions }) => {
       const fillUrl = (text: string) => fillPlaceholders(provider, text);
 
@@ -214,7 +223,7 @@ describe('the built-in template', () => {
   );
 
   test.for(schemes)(
-    '$key asks for scopes together that the provider grants only together',
+    '$key asks for a scope together with the scopes that the provider requires for it',
     ({ scheme: { provider }, facts, actions }) => {
       const scopesAlways = getRow(provider).scopes_always;
       for (const { action, scopes } of actions) {
@@ -226,7 +235,7 @@ describe('the built-in template', () => {
     },
   );
 
-  test('has a provider of which the documentation is described in facts/', () => {
+  test('has a provider that is described in facts/', () => {
     const providersOfTemplates = new Set(accountSchemes.map(({ scheme }) => scheme.provider));
 
     expect([...providersOfTemplates].filter((key) => !providerFacts.has(key))).toEqual([]);

@@ -3,32 +3,38 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { parse } from 'yaml';
 import { z } from 'zod';
 
-/** Whose token it is. */
+/** Who a token belongs to. */
 export type TokenKind = 'user' | 'bot' | 'app';
 
 const factsUrl = new URL('facts/', import.meta.url);
 
 const namesSchema = z.string().transform((text) => text.split(/\s+/));
-/** Names of scopes by the type of the token that can have them. */
+/** The names of scopes, by the kind of token that can have them. */
 const scopesByTokenSchema = z.partialRecord(z.enum(['user', 'bot', 'app']), namesSchema);
 const parametersSchema = z.record(z.string(), z.string()).default({});
 const answer = z.record(z.string(), z.unknown());
 
-/** What a provider does with an authorization request. */
+/** How a provider answers an authorization request. */
 const authorizationFacts = {
   pkce: z.enum(['supported', 'ignored', 'required']),
   state: z.enum(['required', 'optional']).default('optional'),
-  /** Required parameters of the authorization request, besides those of RFC 6749. */
+  /** Parameters that an authorization request must have besides those of RFC 6749. */
   authorize_parameters: parametersSchema,
   redirect: z.strictObject({
-    /** Which addresses an app can register. */
+    /** Which kinds of redirect URIs an app can register. */
     schemes: z.enum(['https', 'https_or_loopback', 'any']),
-    /** Whether a request names the registered address exactly, or may name one below it. */
+    /**
+     * Whether a request must contain exactly the registered redirect URI, or may contain one below
+     * its path.
+     */
     match: z.enum(['exact', 'below']),
-    /** Where a request with another address ends: on a page, or at the registered address. */
+    /**
+     * Where a request with another redirect URI ends: on a page of the provider, or at the
+     * registered URI.
+     */
     refusal: z.enum(['page', 'registered']),
   }),
-  /** What the redirect back to the app has besides code and state. */
+  /** The parameters of the redirect back to the app, besides code and state. */
   callback_parameters: parametersSchema,
   /** What happens to a request with an unknown scope; absent if the provider has no scopes. */
   unknown_scope: z.enum(['redirect', 'page', 'dropped']).optional(),
@@ -36,33 +42,41 @@ const authorizationFacts = {
 
 /** What a token endpoint answers. */
 const tokenAnswer = z.strictObject({
-  /** The form of the answer to a request that does not accept `application/json`. */
+  /**
+   * The format of the answer if the request's `Accept` header does not include `application/json`.
+   */
   form: z.enum(['json', 'form']).default('json'),
   token_type: z.string().optional(),
   expires_in: z.number().optional(),
-  /** Whether the first answer has a refresh token, and whether a refresh replaces it. */
+  /** Whether the first answer contains a refresh token, and whether a refresh replaces it. */
   refresh: z.enum(['none', 'kept', 'new']),
-  /** Set if a refresh that keeps the refresh token repeats it in the answer. */
+  /** Whether the answer to a refresh repeats a refresh token that was not replaced. */
   repeats_refresh_token: z.boolean().default(false),
-  /** The address for refreshes if it is not `token_url`. */
+  /** The URL for refreshes if it is not `token_url`. */
   refresh_url: z.string().optional(),
-  /** The member that the token is in, with the granted scopes; absent if there is none. */
+  /**
+   * The member of the answer that contains the token and the granted scopes; absent if they are not
+   * nested.
+   */
   at: z.string().optional(),
-  /** Between granted scopes, if not `scope_separator`. */
+  /** The separator between granted scopes if it is not `scope_separator`. */
   scope_separator: z.string().optional(),
   scopes_as: z.enum(['text', 'list']).default('text'),
-  /** Scopes that the answer names though nobody asked for them. */
+  /** Scopes that the answer contains although the request did not ask for them. */
   always_granted: z.array(z.string()).default([]),
-  /** Scopes that the answer never names. */
+  /** Granted scopes that the answer never contains. */
   never_named: z.array(z.string()).default([]),
-  /** The names by which the answer has scopes, where they are not the ones to ask by. */
+  /** The names of scopes in the answer, where they differ from the names in the request. */
   reported_as: parametersSchema,
   /** Whether a request with the scope `openid` gets an ID token. */
   id_token: z.boolean().default(false),
   others: answer.default({}),
 });
 
-/** The answer to a used or unknown code; `used_code` is its `error`, unless `body` says more. */
+/**
+ * The answer to a used or unknown code. The answer's `error` is `used_code`, unless `body` gives
+ * the whole answer.
+ */
 const tokenError = z.strictObject({
   status: z.number(),
   used_code: z.string(),
@@ -70,14 +84,17 @@ const tokenError = z.strictObject({
   body: answer.optional(),
 });
 
-/** What tells a client whose account it is, and what the API wants of all requests. */
+/**
+ * The endpoints that tell a client which account it is connected to, and what the API requires of
+ * every request.
+ */
 const apiFacts = {
   accounts: z
     .array(
       z.strictObject({
         method: z.enum(['GET', 'POST']).default('GET'),
         url: z.string(),
-        /** The token needs one of these; any token will do if there are none. */
+        /** The token must have one of these scopes. If the list is empty, any token is accepted. */
         scopes: z.array(z.string()),
         headers: parametersSchema,
         answer: z.union([answer, z.array(answer)]),
@@ -86,7 +103,9 @@ const apiFacts = {
     .min(1),
   api: z.strictObject({
     hosts: z.array(z.string()).min(1),
-    /** The header that has the token alone; the usual `Authorization: Bearer` if absent. */
+    /**
+     * The header that contains only the token. If absent, the token is in `Authorization: Bearer`.
+     */
     token_header: z.string().optional(),
     required_headers: z.array(z.string()).default([]),
     /** The answer to every other request. */
@@ -94,7 +113,7 @@ const apiFacts = {
   }),
 };
 
-/** The schema of `facts/<provider>.yaml`; README.md says how the files were made. */
+/** The schema of `facts/<provider>.yaml`. README.md says how these files were written. */
 const factsSchema = z.strictObject({
   /** The provider's public documentation. */
   sources: z.array(z.url()).min(1),
@@ -104,14 +123,14 @@ const factsSchema = z.strictObject({
     .strictObject({
       url: z.string(),
       style: z.enum(['rfc7009', 'json', 'bearer', 'other']),
-      /** Other addresses that end more or less than this one. */
+      /** Further revocation URLs, which end more or less than `url`. */
       other_urls: z.array(z.string()).default([]),
     })
     .optional(),
   ...authorizationFacts,
   client_authentication: z.array(z.enum(['basic', 'body'])).min(1),
   token_request: z.array(z.enum(['form', 'json'])).optional(),
-  /** What a client has to ask for so that the provider sends a refresh token. */
+  /** What a client has to ask for, so that the provider issues a refresh token. */
   refresh_needs: z
     .strictObject({
       scopes: z.array(z.string()).default([]),
@@ -119,17 +138,23 @@ const factsSchema = z.strictObject({
       token_parameters: parametersSchema,
     })
     .prefault({}),
-  /** This member and the next two are absent if the provider has no scopes. */
+  /**
+   * `scope_separator`, `scope_parameter` and `granted_scopes_at` are absent if the provider has no
+   * scopes.
+   */
   scope_separator: z.string().optional(),
   scope_parameter: z.string().optional(),
-  /** The member of the token answer that names the granted scopes. */
+  /** The member of the token answer that contains the granted scopes. */
   granted_scopes_at: z.string().optional(),
-  /** Scopes that the provider grants only together with others. */
+  /** Scopes that the provider grants only together with other scopes. */
   scope_requires: z.record(z.string(), z.array(z.string())).default({}),
   token_answer: tokenAnswer,
   token_error: tokenError,
   ...apiFacts,
-  /** What differs for a bot's token, which a request can ask for with that of a user. */
+  /**
+   * The differences for a bot's token. A request can ask for a bot's token and a user's token
+   * together.
+   */
   bot: z
     .strictObject({
       scope_parameter: z.string(),
@@ -138,10 +163,16 @@ const factsSchema = z.strictObject({
       others: answer.default({}),
     })
     .optional(),
-  /** Fields about which the documentation is silent or contradicts itself; they are not compared. */
+  /**
+   * Fields about which the documentation says nothing or contradicts itself. The test does not
+   * compare them.
+   */
   doubtful: z.array(z.enum(['revocation', 'pkce', 'scope_separator'])).default([]),
   scopes: scopesByTokenSchema,
-  /** Scopes that were looked up by their names, because `scopes` did not list them. */
+  /**
+   * Scopes that are missing in `scopes`, and that were looked up in the documentation by their
+   * names.
+   */
   scopes_looked_up: scopesByTokenSchema.default({}),
 });
 export type ProviderFacts = z.output<typeof factsSchema>;
@@ -158,7 +189,10 @@ export function scopesOf(provider: ProviderFacts, token: TokenKind): string[] {
   return [...(provider.scopes[token] ?? []), ...(provider.scopes_looked_up[token] ?? [])];
 }
 
-/** Values of `{…}` parts, which rows, templates and documentation name differently. */
+/**
+ * Values for placeholders `{…}` in URLs. Rows, templates and documentation use different names for
+ * the placeholders.
+ */
 const values: Record<string, Record<string, string>> = {
   auth0: { tenant: 'acme.eu', domain: 'acme.eu.auth0.com' },
   microsoft: { tenant: 'common' },

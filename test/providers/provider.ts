@@ -3,23 +3,26 @@ import { randomUUID } from 'node:crypto';
 import { fillPlaceholders, scopesOf } from './facts.ts';
 import type { ProviderFacts, TokenKind } from './facts.ts';
 
-/** An app as the engine's provider knows it. */
+/** An app that is registered at a simulated provider. */
 export interface RegisteredApp {
   readonly clientId: string;
   readonly clientSecret: string;
   readonly redirectUri: string;
 }
 
-/** What a person allowed, until the app exchanges the code. */
+/** What a person allowed in one authorization, and the tokens that the app got for it. */
 export interface Grant {
   readonly redirectUri: string;
-  /** The code challenge of PKCE, where the provider looks at it. */
+  /** The PKCE code challenge, if the provider checks it; otherwise null. */
   readonly challenge: string | null;
   readonly scopes: Readonly<Partial<Record<TokenKind, readonly string[]>>>;
-  /** Whether the request asked for all that the provider needs to give a refresh token. */
+  /**
+   * Whether the request asked for everything that the provider requires before it issues a refresh
+   * token.
+   */
   isLasting: boolean;
   isRedeemed: boolean;
-  /** The tokens of each kind that were issued last, once the code was exchanged. */
+  /** The latest tokens of each kind. Empty until the app exchanges the code. */
   readonly tokens: Partial<Record<TokenKind, IssuedTokens>>;
 }
 
@@ -28,18 +31,18 @@ export interface IssuedTokens {
   refresh: string | null;
 }
 
-/** One provider of the engine, with the rules of its table and what it remembers. */
+/** One simulated provider: its facts file, and the state that it keeps, such as issued tokens. */
 export interface Provider {
   readonly key: string;
   readonly facts: ProviderFacts;
   app: RegisteredApp | null;
   readonly codes: Map<string, Grant>;
-  /** Every grant, by each access token that works. */
+  /** The grant of each valid access token. */
   readonly accessTokens: Map<string, { grant: Grant; kind: TokenKind }>;
   readonly refreshTokens: Map<string, { grant: Grant; kind: TokenKind }>;
-  /** The tokens of the requests that the API answered. */
+  /** The access token of each request that the API has answered. */
   readonly calls: string[];
-  /** What the provider refused, and why, in order. */
+  /** What the provider has refused, with the reason, in order. */
   readonly refusals: string[];
 }
 
@@ -57,7 +60,7 @@ export function createProvider(key: string, facts: ProviderFacts): Provider {
   };
 }
 
-/** Registers an app with this redirect URI, as a person does on the provider's page. */
+/** Registers an app with this redirect URI. A person would do this on the provider's page. */
 export function registerApp(provider: Provider, redirectUri: string): RegisteredApp {
   const { schemes } = provider.facts.redirect;
   const { protocol, hostname } = new URL(redirectUri);
@@ -73,7 +76,10 @@ export function registerApp(provider: Provider, redirectUri: string): Registered
   return provider.app;
 }
 
-/** Issues new tokens of one kind. The ones before stop working, and the refresh token as it says. */
+/**
+ * Issues new tokens of one kind. The earlier access token becomes invalid, and so does the earlier
+ * refresh token unless it is kept.
+ */
 export function issueTokens(
   provider: Provider,
   grant: Grant,
@@ -93,7 +99,7 @@ export function issueTokens(
   return tokens;
 }
 
-/** Ends a grant, as a person does in the settings of the account. */
+/** Ends a grant. A person would do this in the account's settings. */
 export function endGrant(provider: Provider, grant: Grant): void {
   for (const tokens of Object.values(grant.tokens)) {
     provider.accessTokens.delete(tokens.access);
@@ -101,7 +107,10 @@ export function endGrant(provider: Provider, grant: Grant): void {
   }
 }
 
-/** Scopes that tokens of this kind cannot have. The documentation lists those of apps separately. */
+/**
+ * Returns the scopes that tokens of this kind cannot have. The documentation has a separate list of
+ * scopes for the tokens of apps.
+ */
 export function unknownScopesOf(
   { facts }: Provider,
   kind: TokenKind,

@@ -3,7 +3,10 @@ import { endGrant } from './provider.ts';
 import type { EngineAnswer, EngineRequest } from './engine.ts';
 import { authenticate } from './token-endpoint.ts';
 
-/** Answers a request with an access token: one for the account, or another of the API. */
+/**
+ * Answers a request that has an access token. The request asks for the account, or is another
+ * request to the API.
+ */
 export function answerWithToken(provider: Provider, request: EngineRequest): EngineAnswer {
   const { facts, accessTokens, calls, refusals } = provider;
   const refuse = (status: number, why: string): EngineAnswer => {
@@ -34,7 +37,10 @@ export function answerWithToken(provider: Provider, request: EngineRequest): Eng
   return { status: 200, body: account.answer };
 }
 
-/** Ends the grant of the token that a revocation names, in the provider's style. */
+/**
+ * Answers a revocation request: ends the grant to which the given token belongs. The form of the
+ * request depends on the provider.
+ */
 export function answerRevocation(provider: Provider, request: EngineRequest): EngineAnswer {
   const { accessTokens, refreshTokens, refusals } = provider;
   try {
@@ -68,7 +74,10 @@ function tokenOf({ facts }: Provider, { headers }: EngineRequest): string {
   return /^Bearer (.+)$/.exec(headers.authorization ?? '')?.[1] ?? '';
 }
 
-/** Whether a URL is the documented one, in which `{…}` stands for one segment of the path. */
+/**
+ * Whether a URL matches a documented URL. In the documented URL, `{…}` stands for one segment of
+ * the path.
+ */
 export function isLike(documented: string, url: URL): boolean {
   const pattern = documented
     .split(/\{\w+\}/)

@@ -7,7 +7,10 @@ import type { TokenKind } from './facts.ts';
 const oauthScheme = z.looseObject({
   type: z.literal('oauth2'),
   provider: z.string(),
-  /** The documentation lists the scopes of apps that people install with those of users. */
+  /**
+   * The documentation lists the scopes of apps that people install together with the scopes of
+   * users. So `app` counts as `user` here.
+   */
   acts_as: z
     .enum(['user', 'bot', 'app'])
     .default('user')
@@ -32,7 +35,9 @@ const template = z.looseObject({
     .array(
       z.looseObject({
         url: z.string(),
-        /** The schemes for whose services the server is; absent if it is for all. */
+        /**
+         * The schemes whose services use the server. If absent, the services of all schemes use it.
+         */
         for: z.array(z.string()).optional(),
         variables: z
           .record(z.string(), z.looseObject({ default: z.string().optional() }))
@@ -45,7 +50,7 @@ const template = z.looseObject({
   components: z.looseObject({ securitySchemes: z.record(z.string(), z.unknown()) }),
 });
 
-/** A security scheme of a built-in template by which people connect an account at a provider. */
+/** A security scheme of a built-in template with which people connect an account at a provider. */
 export interface AccountScheme {
   /** The template's key. */
   readonly key: string;
@@ -53,7 +58,7 @@ export interface AccountScheme {
   readonly name: string;
   readonly scheme: z.output<typeof oauthScheme>;
   readonly flow: z.output<typeof oauthScheme>['flows']['authorizationCode'];
-  /** The names of the server's variables that have no default. */
+  /** The names of the server variables that have no default. */
   readonly variables: readonly string[];
   readonly actions: readonly SchemeAction[];
 }
@@ -61,12 +66,12 @@ export interface AccountScheme {
 export interface SchemeAction {
   readonly action: string;
   readonly isRead: boolean;
-  /** Whether a connection by the scheme is enough for it. */
+  /** Whether the action needs no other credential than a connection of this scheme. */
   readonly isUsable: boolean;
   readonly scopes: readonly string[];
 }
 
-/** Every scheme of the built-in templates with an authorization code flow. */
+/** Every security scheme of the built-in templates that has an authorization code flow. */
 export const accountSchemes: readonly AccountScheme[] = templateFiles
   .map(readTemplateFile)
   .filter((text) => text.includes('authorizationCode'))

@@ -7,7 +7,10 @@ import type { EngineAnswer, EngineRequest } from './engine.ts';
 
 type Fields = Readonly<Record<string, string>>;
 
-/** A refusal of the token endpoint: its `error`, or the provider's own body for a used code. */
+/**
+ * A refusal by the token endpoint. `isOfCode` tells that the code was refused; the provider may
+ * answer that with a body of its own.
+ */
 class Refused extends Error {
   readonly error: string;
   readonly isOfCode: boolean;
@@ -18,7 +21,7 @@ class Refused extends Error {
   }
 }
 
-/** Answers a token request (RFC 6749 §4.1.3, §6) by the rules of the provider's table. */
+/** Answers a token request (RFC 6749 §4.1.3, §6) according to the provider's facts file. */
 export function answerTokenRequest(provider: Provider, request: EngineRequest): EngineAnswer {
   const { token_error: refusal } = provider.facts;
   try {
@@ -39,7 +42,10 @@ export function answerTokenRequest(provider: Provider, request: EngineRequest): 
   }
 }
 
-/** The parameters of a request, whose body must have one of the forms that the provider takes. */
+/**
+ * Reads the parameters of a request. Throws unless the body has one of the formats that the
+ * provider accepts.
+ */
 function readFields({ facts }: Provider, { headers, body }: EngineRequest): Fields {
   const [type = ''] = (headers['content-type'] ?? '').split(';');
   const forms = facts.token_request ?? ['form'];
@@ -50,7 +56,7 @@ function readFields({ facts }: Provider, { headers, body }: EngineRequest): Fiel
   throw new Refused('invalid_request', `the body must be ${forms.join(' or ')}, not ${type}`);
 }
 
-/** Authenticates the client (RFC 6749 §2.3.1) in one of the ways that the provider knows. */
+/** Authenticates the client (RFC 6749 §2.3.1) in one of the ways that the provider accepts. */
 export function authenticate(
   { app, facts }: Provider,
   {
@@ -116,7 +122,9 @@ function refreshTokens(provider: Provider, request: EngineRequest, fields: Field
   return withTokens(answer.others, provider, { ...known, isFirst: false });
 }
 
-/** Adds new tokens of one kind to an answer, where the provider has them. */
+/**
+ * Issues tokens of one kind, and adds them to an answer at the place where this provider has them.
+ */
 function withTokens(
   body: object,
   provider: Provider,
@@ -133,7 +141,8 @@ function withTokens(
     ...answer.always_granted,
   ].map((scope) => answer.reported_as[scope] ?? scope);
   const scopesAt = bot === undefined ? userScopesAt : bot.granted_scopes_at;
-  // Where a parameter of the token request asks for a refresh token, it asks for an end too.
+  // At providers where a parameter of the token request asks for a refresh token, only tokens that
+  // can be refreshed expire.
   const isEndAsked = Object.keys(provider.facts.refresh_needs.token_parameters).length > 0;
   const hasEnd = grant.isLasting || !isEndAsked;
   const members = {
@@ -154,13 +163,13 @@ function withTokens(
   return { ...body, [at]: { ...container, ...members } };
 }
 
-/** An ID token without a signature that anybody could check: the product reads none. */
+/** An ID token without a signature. The product reads no ID tokens. */
 function idToken({ app }: Provider): string {
   const parts = [{ alg: 'none' }, { aud: app?.clientId, email: 'ann@example.com' }, ''];
   return parts.map((part) => Buffer.from(JSON.stringify(part)).toString('base64url')).join('.');
 }
 
-/** Writes an answer in the provider's form. */
+/** Writes an answer in the format that the provider uses. */
 function write(
   { facts }: Provider,
   { headers }: EngineRequest,

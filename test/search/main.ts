@@ -1,7 +1,7 @@
 /**
- * `npm run search:questions` says how often the search finds what people ask for. The questions were
- * written by people who saw only the titles of the services (README.md). `-- aside` takes the half that is
- * kept aside, which nobody may look at while changing the search.
+ * `npm run search:questions` measures how often the search finds what people ask for. The questions
+ * were written by people who saw only the titles of the services (README.md). `-- aside` uses the
+ * second half of the questions. Nobody may look at that half while changing the search.
  */
 import { readFileSync } from 'node:fs';
 
@@ -21,11 +21,16 @@ interface NamedSource extends SearchSource {
 const questionSchema = z.strictObject({
   natural: z.string(),
   keywords: z.string(),
-  /** What a reasonable person accepts as the right call, as `template:action`. */
+  /** The actions that a reasonable person accepts as right, as `template:action`. */
   accept: z.array(z.string()),
-  /** For the keywords, where these name a service and the sentence does not. */
+  /**
+   * The actions that are right for the keywords. Set only if the keywords name a service and the
+   * sentence does not.
+   */
   accept_keywords: z.array(z.string()).optional(),
-  /** Why no action of the catalogue is right; such a question is not counted. */
+  /**
+   * The reason why no action of the catalogue is right. A question with a reason is not counted.
+   */
   lacking: z.string().optional(),
 });
 const unanswerableSchema = z.strictObject({ natural: z.string(), keywords: z.string() });
@@ -54,7 +59,7 @@ const searchActions = (query: string) =>
     ({ source, action }) => `${source.key}:${action.key}`,
   );
 
-/** The share of the queries whose first `rows` rows hold an accepted action, in percent. */
+/** The percentage of queries for which one of the first `rows` rows is an accepted action. */
 function shareWithin(
   queries: readonly { query: string; accept: readonly string[] }[],
   rows: number,
@@ -68,7 +73,8 @@ function shareWithin(
 }
 
 const setName = process.argv.includes('aside') ? 'aside' : 'tuning';
-// An MCP server's tools are known only once it is connected.
+// The tools of an MCP server are not known before it is connected, so its actions cannot be found
+// here.
 const isKnown = (action: string) => !action.startsWith('linear:');
 const keptQuestions = z
   .array(questionSchema)

@@ -7,7 +7,7 @@ import { createCaller, createCallerWithKey } from '../support/http.ts';
 import type { Reply } from '../support/http.ts';
 import type { Upstream } from '../support/upstream.ts';
 
-/** Calls that no person has to decide, and lists that the dashboard shows. */
+/** Calls that need no person's decision, and requests for lists that the dashboard shows. */
 export interface DirectLoad {
   readonly failures: readonly Failure[];
   readonly calls: readonly DirectCall[];
@@ -103,14 +103,17 @@ export async function startDirectLoad(
   };
 }
 
-/** One line for each request that failed, except those that met a time limit. */
+/** Returns one line for each request that failed. Requests that met a time limit do not count. */
 export function listFailures({ failures }: DirectLoad, slowMs: number): string[] {
   return failures
     .filter(({ code, tookMs }) => code !== 'unavailable' || tookMs < slowMs)
     .map(({ what, tookMs }) => `${what} (${tookMs} ms)`);
 }
 
-/** Answered calls that did not arrive at the upstream once, or whose records are not complete. */
+/**
+ * Reports answered calls that did not arrive at the upstream exactly once, or that do not have the
+ * expected audit records.
+ */
 export async function judgeDirectLoad(
   { calls }: DirectLoad,
   { tables, upstream }: { tables: Tables; upstream: Upstream },

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 
 import { editFiles } from './next-release.ts';
 
-test('the texts that the made-up next release replaces are in this tree', async () => {
+test('every text that the made-up next release replaces exists in this tree', async () => {
   const files = await editFiles(fileURLToPath(new URL('../../', import.meta.url)));
 
   expect(files.size).toBeGreaterThan(0);

@@ -18,9 +18,15 @@ interface Change {
   readonly newFiles?: Readonly<Record<string, string>>;
 }
 
-/** The setting of the made-up next release; a gateway that has it sends the critical member. */
+/**
+ * The setting of the made-up next release. A gateway with this setting sends a critical member: a
+ * field that an older release must not ignore.
+ */
 export const nextSetting = { NEXT_KEYS_MAX: '50' };
-/** What the next release logs, at level `warn`, when the changes take effect that leave no other trace. */
+/**
+ * Log lines of the next release, at level `warn`. Each line is logged when one change takes effect
+ * that has no other visible effect.
+ */
 export const nextLogLines = {
   greeted: 'the next release answered a greeting',
   limited: 'the next release limits permission keys',
@@ -279,7 +285,7 @@ export async function makeNextRelease(folder: string): Promise<Release> {
   return { name: 'next', folder };
 }
 
-/** The files of the next release that differ from those in the folder, with their new text. */
+/** Returns the new text of each file in which the next release differs from the folder. */
 export async function editFiles(folder: string): Promise<ReadonlyMap<string, string>> {
   const files = new Map<string, string>();
   for (const { what, edits, newFiles = {} } of changes) {

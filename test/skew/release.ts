@@ -11,14 +11,14 @@ const rootFolder = thisRelease.folder;
 const baselineFile = new URL('baseline', import.meta.url);
 const outputBytesMax = 1024 ** 3;
 
-/** Copies this working tree, with what is not committed yet, into a new folder. */
+/** Copies this working tree into a new folder, including changes that are not committed. */
 export async function copyTree(folder: string): Promise<void> {
   const args = ['ls-files', '-z', '--cached', '--others', '--exclude-standard'];
   const { stdout } = await runCommand('git', args, { cwd: rootFolder, maxBuffer: outputBytesMax });
   const files = stdout.split('\0').filter((file) => file !== '' && !/^(docs|test)\//.test(file));
   for (const file of files) {
     await mkdir(dirname(join(folder, file)), { recursive: true });
-    // A file may be deleted and still listed, because the deletion is not committed yet.
+    // git may still list a file that was deleted, because the deletion is not committed yet.
     await cp(join(rootFolder, file), join(folder, file)).catch(ignoreMissing);
   }
   await symlink(join(rootFolder, 'node_modules'), join(folder, 'node_modules'));
@@ -37,7 +37,7 @@ export async function findBaseline(): Promise<string | undefined> {
   }
 }
 
-/** Takes the last release from the history of this clone into a new folder. */
+/** Extracts the last release from the git history of this clone into a new folder. */
 export async function checkOutBaseline(commit: string, folder: string): Promise<Release> {
   if (!/^[0-9a-f]{40}$/.test(commit)) {
     throw new Error(`test/skew/baseline must hold the 40 digits of a commit, and holds ${commit}.`);
@@ -58,7 +58,10 @@ export async function checkOutBaseline(commit: string, folder: string): Promise<
   return { name: 'last', folder };
 }
 
-/** Uses the packages of this tree where they are the same, and installs the release's own elsewhere. */
+/**
+ * Uses the packages of this tree if the release has the same ones. Otherwise installs the release's
+ * packages.
+ */
 async function installPackages(folder: string): Promise<void> {
   const [packagesOfRelease, packagesOfTree] = await Promise.all([
     readPackages(folder),
@@ -81,7 +84,10 @@ async function installPackages(folder: string): Promise<void> {
   });
 }
 
-/** The packages that the lockfile names, without the version of the project itself. */
+/**
+ * Reads the packages in the lockfile. Leaves out the entry of the project itself, which contains
+ * its version.
+ */
 async function readPackages(folder: string): Promise<string> {
   const lockfile = JSON.parse(await readFile(join(folder, 'package-lock.json'), 'utf8')) as {
     packages: Record<string, object>;

@@ -28,17 +28,18 @@ import { startServers } from './servers.ts';
 import type { Servers } from './servers.ts';
 
 export interface Run {
-  /** The release that the database and the bus are made for at first. */
+  /** The release whose migrations and NATS permissions are in place at the start. */
   readonly firstRelease: Release;
   readonly releases: readonly Release[];
-  /** The releases of the replicas that are started at first. */
+  /** For each component, the releases of the replicas that are started first. */
   readonly replicasOf: (component: Component) => readonly Release[];
   /**
-   * An answer `unavailable` after this time is no failure: it has met a time limit, as the machine may
-   * be busy. What a component cannot read it refuses at once.
+   * An answer `unavailable` that took at least this long is not a failure. It has reached a time
+   * limit, because the machine may be busy. A message that a component cannot read is refused at
+   * once, which takes less time.
    */
   readonly slowMs: number;
-  /** What happens under load; the load ends when this resolves. */
+  /** What to do while the load runs. The load ends when this function resolves. */
   readonly runUnderLoad: (running: Running) => Promise<void>;
 }
 
@@ -50,17 +51,17 @@ export interface Running {
   readonly readTraces: () => Promise<Traces>;
 }
 
-/** What the changes of a release leave behind. */
+/** The visible effects of the changes in the next release. */
 export interface Traces {
   readonly eventTypes: readonly string[];
-  /** The number of records with the member that the made-up next release adds. */
+  /** The number of audit records with the field that the made-up next release adds. */
   readonly recordsWithRegion: number;
   /** What the processes of each release have logged. */
   readonly logs: readonly string[];
 }
 
 export interface Outcome {
-  /** One sentence for each call that failed and each promise that is broken. */
+  /** One sentence for each failed call and each broken promise. */
   readonly breaches: readonly string[];
   readonly approvals: number;
   readonly directCalls: number;
@@ -69,7 +70,10 @@ export interface Outcome {
 
 const templatesFolder = fileURLToPath(new URL('../faults/templates', import.meta.url));
 const settleMs = 90_000;
-/** Runs replicas of several releases under load, and checks what clients, upstream and audit log saw. */
+/**
+ * Runs replicas of several releases at the same time under load. Then checks what clients got, and
+ * what the upstream and the audit log contain.
+ */
 export async function runSideBySide(run: Run): Promise<Outcome> {
   await using running = new AsyncDisposableStack();
   const folder = await mkdtemp(join(tmpdir(), 'aag-skew-'));
@@ -139,7 +143,8 @@ export async function runSideBySide(run: Run): Promise<Outcome> {
 
   const evidence = { tables, upstream, ledger, seen: watch.eventCounts, unknownMax: 0 };
   const verdict = await judgeRun(evidence);
-  // Only the last of the releases is certain to know all columns that the chain covers.
+  // A replica of audit in the last release is started, because only that release certainly knows
+  // all columns that the audit chain covers.
   await deployment.start('audit', run.releases.at(-1) ?? run.firstRelease);
   const chain = await verifyChain(owner);
   return {
@@ -166,7 +171,10 @@ function listFailedCalls({ failures }: Ledger, slowMs: number): string[] {
     .map(({ what, answer, tookMs }) => `${what}, ${tookMs} ms: ${JSON.stringify(answer)}`);
 }
 
-/** Waits until everything has ended and was announced, or until the time is up. */
+/**
+ * Waits until every execution has ended and every event was announced and delivered, or until the
+ * time is up.
+ */
 async function untilSettled(
   tables: Tables,
   seen: ReadonlyMap<string, number>,
@@ -181,7 +189,10 @@ async function untilSettled(
   while (performance.now() < endsAt && (await listUnfinished()).length > 0) await sleep(200);
 }
 
-/** Asks until a replica answers that knows all columns: a broken chain is broken for every replica. */
+/**
+ * Asks several times, because a replica that does not know all columns reports the chain as broken.
+ * A chain that is really broken is broken for every replica.
+ */
 async function verifyChain(owner: Caller): Promise<{ readonly valid?: boolean }> {
   for (let attempt = 1; ; attempt += 1) {
     const { body } = await owner.get('/v1/audit/verify');
@@ -189,7 +200,10 @@ async function verifyChain(owner: Caller): Promise<{ readonly valid?: boolean }>
   }
 }
 
-/** Compares what the webhook got with what the event stream showed; the judge counts the latter. */
+/**
+ * Compares the events that the webhook got with the events on the event stream. `judgeRun` checks
+ * the latter.
+ */
 function judgeDeliveries(seen: ReadonlyMap<string, number>, receiver: Receiver): string[] {
   const deliveredKeys = new Set(
     receiver.receivedEvents.map(({ type, data }) => `${type} ${data.approval_id ?? data.id ?? ''}`),

@@ -17,14 +17,17 @@ import { smallStreams } from '../support/streams.ts';
 
 const runCommand = promisify(execFile);
 
-/** A Postgres and a NATS that were made ready by one release and can be made ready for another one. */
+/**
+ * A Postgres and a NATS. One release prepares them at the start, and another release can take over
+ * later.
+ */
 export interface Servers extends AsyncDisposable {
   /** The logins and keys of every component. */
   readonly environment: Readonly<Record<string, string>>;
   readonly adminUrl: string;
-  /** Gives NATS the accounts and permissions of the release while it runs. */
+  /** Gives NATS the accounts and permissions that the release needs, while NATS runs. */
   reload(release: Release): Promise<void>;
-  /** Runs the release's `migrate`. */
+  /** Runs the `migrate` program of the release. */
   migrate(release: Release): Promise<void>;
 }
 
@@ -92,7 +95,7 @@ export async function startServers(
   };
 }
 
-/** The part of nats.conf that follows from the contracts of the release. */
+/** The accounts in nats.conf, which follow from the release's contracts. */
 async function accountsOf(
   { folder }: Release,
   passwords: Readonly<Record<string, string>>,

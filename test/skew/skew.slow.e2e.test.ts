@@ -16,7 +16,7 @@ import { runSideBySide } from './run.ts';
 import type { Outcome, Running } from './run.ts';
 
 const timeoutMs = 3_600_000;
-/** Shorter than the time limits of the requests that the load makes. */
+/** Shorter than the time limits of the requests in the load. */
 const slowMs = 1_900;
 const mixedApprovalCount = chooseSweepValue({ sampled: 30, whole: 400 });
 
@@ -33,8 +33,9 @@ function printOutcome(what: string, { approvals, directCalls, auditRows }: Outco
 }
 
 /**
- * Replicas of both releases of each component, chosen by chance for every request. Policy has two of
- * the later release, because a critical member reaches one that knows it by chance as well.
+ * Replicas of both releases for each component. Each request goes to a randomly chosen replica.
+ * Policy has two replicas of the later release, so that a request with a critical member reaches a
+ * replica that knows the member often enough.
  */
 const replicasOfBoth =
   (earlier: Release, later: Release) =>
@@ -42,8 +43,8 @@ const replicasOfBoth =
     component === 'policy' ? [earlier, later, later] : [earlier, later];
 
 /**
- * Resolves when each change of the next release has had its effect, which may take a while because
- * the replica of a request is chosen by chance.
+ * Resolves when each change of the next release has had an effect. This may take a while, because
+ * the replica for each request is chosen randomly.
  */
 const untilAllEffects = ({ readTraces }: Running, lines: readonly string[]): Promise<void> =>
   pollUntil(async () => {
@@ -69,8 +70,9 @@ const runMixedReleases = (earlier: Release, next: Release): Promise<Outcome> =>
   });
 
 /**
- * Under load: gives each component alone to the later release and back; upgrades everything; gives
- * each component alone back to the earlier release and forth; and takes everything back.
+ * While the load runs: first replaces the replicas of each single component by the later release
+ * and back again, and then upgrades all components. After that, does the same in the other
+ * direction, until all components run the earlier release.
  */
 async function rollReleases(
   earlier: Release,
@@ -129,7 +131,7 @@ async function upgradeAndBack(...releases: Parameters<typeof rollReleases>): Pro
 
 async function upgradeToNextReleaseAndBack(): Promise<void> {
   const next = await makeNextRelease(await createTemporaryFolder());
-  // A greeting is answered only where the new permissions of NATS have arrived.
+  // A greeting succeeds only after NATS has the permissions of the next release.
   const { greeted, located } = nextLogLines;
   await upgradeAndBack(thisRelease, next, (running) =>
     untilAllEffects(running, [greeted, located]),

@@ -14,7 +14,7 @@ test.for<[what: string, series: number[], isFlat: boolean]>([
   expect(judgeFlatness('it', series, tolerance).isFlat).toBe(isFlat);
 });
 
-test('a tolerance by the lowest value ignores peaks, such as memory before a garbage collection', () => {
+test('a tolerance for the lowest values ignores peaks, such as memory before a garbage collection', () => {
   const by = 'lowest' as const;
   expect(judgeFlatness('it', [0, 0, 0, 0, 10, 90, 12, 400], { ...tolerance, by }).isFlat).toBe(
     true,

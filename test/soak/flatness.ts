@@ -1,13 +1,13 @@
-/** The measured values of one quantity, in the order of time. */
+/** The measured values of one quantity, ordered by time. */
 export type Series = readonly number[];
 
-/** How much a quantity may grow from the third quarter of the run to the last one. */
+/** How much a quantity may grow from the third quarter of the run to the last quarter. */
 export interface Tolerance {
   readonly factor: number;
   readonly slack: number;
   /**
-   * Which value of a quarter counts. Memory is judged by the lowest, which is closest to what is in
-   * use: garbage is collected now and then.
+   * Which value of a quarter is compared. For memory it is the lowest value: garbage is collected
+   * only now and then, and the lowest value is closest to the memory in use.
    */
   readonly by: 'highest' | 'lowest';
 }
@@ -20,9 +20,10 @@ export interface Verdict {
 }
 
 /**
- * Compares one value of the last quarter of a run with that of the quarter before. The first half is
- * left out, because caches and tables fill in it. One value stands for a quarter, because what is
- * pruned or collected goes up and down.
+ * Compares one value of the last quarter of a run with one value of the quarter before. The first
+ * half is left out, because caches and tables fill up in it. Only the highest or the lowest value
+ * of a quarter counts, because the quantity goes up and down when rows are deleted and garbage is
+ * collected.
  */
 export function judgeFlatness(
   name: string,

@@ -1,9 +1,10 @@
 /**
- * `npm run soak -- MINUTES`: makes calls at the highest rate that the machine holds, a part of which
- * become approvals that are cancelled and reported to a webhook. Retention is compressed 100 times,
- * or more in a short run, so that rows become old within a fifth of it. Prints every minute what
- * processes, tables and streams take, and fails when anything of it still grows in the second half.
- * The tables from which nothing is ever deleted are printed and not judged.
+ * `npm run soak -- MINUTES` makes calls at the highest rate that the machine can hold. Some of the
+ * calls become approvals, which are cancelled and reported to a webhook. Retention times are
+ * divided by 100, or by more in a short run, so that rows become old within a fifth of the run.
+ * Every minute, the program prints how much the processes, tables and streams use. It fails if one
+ * of these quantities still grows in the second half of the run. Tables from which nothing is ever
+ * deleted are printed, but they may grow.
  */
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -105,7 +106,7 @@ function toleranceOf(name: string): Tolerance {
   return { factor: 1.5, slack: 1_048_576, by: 'highest' };
 }
 
-/** Makes calls without a pause until it is disposed. */
+/** Makes calls without a pause. Disposing the result ends the load. */
 function startLoad(targets: readonly Target[]): Load {
   const dispatcher = new Agent({ connections: callerCount });
   let isStopped = false;
@@ -134,7 +135,10 @@ function startLoad(targets: readonly Target[]): Load {
   };
 }
 
-/** Has calls suspended and cancels each, which publishes two events to EVENTS and the webhook. */
+/**
+ * Makes calls that become approvals, and cancels each. This publishes two events to the stream
+ * EVENTS and to the webhook.
+ */
 function startApprovals(
   gateway: Awaited<ReturnType<typeof startDistributed>>,
   url: string,
@@ -186,7 +190,10 @@ async function measureAll(
   return sample;
 }
 
-/** `gateway`, `nats-server` and the like: the folder of a component's `main.ts`, or the program. */
+/**
+ * The name of a process, such as `gateway` or `nats-server`: the folder of the component's
+ * `main.ts`, or the name of the program.
+ */
 async function nameOf(pid: number): Promise<string> {
   const line = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
   const words = line.split('\0');

@@ -1,6 +1,9 @@
 import type { Tables } from '../support/database.ts';
 
-/** The tables that calls and approvals fill, and after how many days their rows are deleted. */
+/**
+ * The tables that calls and approvals fill, and the number of days after which their rows are
+ * deleted.
+ */
 const tableRetentions = [
   ...['auth', 'registry', 'policy', 'executor', 'approvals', 'notifier'].map((schema) => ({
     table: `${schema}.outbox`,
@@ -15,9 +18,9 @@ const tableRetentions = [
 ] as const;
 
 /**
- * Makes rows old early: a row that has existed for its retention, of which seven days count at most,
- * divided by `compression` is given an age beyond its retention, and the product deletes it as it
- * deletes any old row.
+ * Makes rows old early. When the age of a row reaches its retention time (at most seven days)
+ * divided by `compression`, the row is changed so that it looks older than its retention time. Then
+ * the product deletes it like any old row.
  */
 export async function ageRows({ query }: Tables, compression: number): Promise<void> {
   for (const { table, column, days } of tableRetentions) {
@@ -31,7 +34,7 @@ export async function ageRows({ query }: Tables, compression: number): Promise<v
   }
 }
 
-/** The tables whose rows nothing deletes, so that they grow with what is done. */
+/** Tables from which no rows are deleted. They grow with every call. */
 export const keptTables = [
   'approvals.approval',
   'approvals.execution',

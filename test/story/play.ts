@@ -10,15 +10,16 @@ export interface Stage {
   readonly signInUrl: string;
   readonly github: GithubMock;
   readonly receiver: Receiver;
-  /** Reports one step in one line. */
+  /** Gets one line for each step. */
   readonly say: (line: string) => void;
 }
 
 /**
  * Plays the product's main use case over public HTTP alone. An agent calls an action that no rule
- * allows, so the call is suspended. Its user allows it, and it is replayed with a credential from
- * the vault. The agent gets the result, and webhook, event stream and audit log report it. Throws
- * at the first step with a different outcome; returns the user and the agent.
+ * allows, so the call is suspended. The agent's user allows it, and it is replayed with a
+ * credential from the vault. The agent gets the result, and the webhook, the event stream and the
+ * audit log report the call. Throws at the first step with a different outcome. Returns the user
+ * and the agent.
  */
 export async function playStory({
   signInUrl,
@@ -142,7 +143,7 @@ async function suspendCall(bot: Caller, say: Stage['say'], title: string) {
   return envelope;
 }
 
-/** Permission keys name a service of the org as `org/github`. */
+/** In permission keys, a service of the org has a name such as `org/github`. */
 const orgKey = (key: string) => `org/${key}`;
 
 async function resumeUntilCalled(bot: Caller, approvalId: string) {
@@ -263,7 +264,7 @@ async function until(isTrue: () => Promise<boolean>): Promise<void> {
   throw new Error('waited 100 s for something that did not happen');
 }
 
-/** The event stream as a browser reads it. */
+/** Reads the event stream as a browser does. */
 async function openFeed(
   origin: string,
   cookie: string,

@@ -14,8 +14,8 @@ export interface Receiver extends Disposable {
   readonly url: string;
   readonly receivedEvents: readonly DeliveredEvent[];
   /**
-   * The secret that the gateway returns when it creates the subscription; the receiver verifies
-   * later deliveries with it.
+   * The secret that the gateway returns when it creates the subscription. The receiver verifies
+   * later deliveries with this secret.
    */
   secret: string | undefined;
   /** Why the receiver refused requests; empty if it refused none. */
@@ -23,8 +23,8 @@ export interface Receiver extends Disposable {
 }
 
 /**
- * A webhook endpoint that verifies deliveries as docs/reference/events.md#verifying-a-delivery
- * describes.
+ * A webhook endpoint that verifies deliveries as described in
+ * docs/reference/events.md#verifying-a-delivery.
  */
 export async function startReceiver(): Promise<Receiver> {
   const delivered: DeliveredEvent[] = [];
