@@ -28,26 +28,26 @@ export function goalsOf({ rows, alone, approvals, startMs }: LifeRun): Goal[] {
   const [proxy, get, , mcp, post] = rows;
   const [proxyAlone, getAlone] = alone;
   if (!proxy || !get || !mcp || !post || !proxyAlone || !getAlone) return [];
-  const share = get.perSecond / proxy.perSecond;
-  const latency = getAlone.p50 / proxyAlone.p50;
-  const tail = getAlone.p99 / getAlone.p50;
+  const throughputShare = get.perSecond / proxy.perSecond;
+  const latencyRatio = getAlone.p50 / proxyAlone.p50;
+  const tailRatio = getAlone.p99 / getAlone.p50;
   const cpuMs = cpuOf(get);
   const mcpShare = mcp.perSecond / get.perSecond;
   return [
     {
       name: 'allowed GET, 32 in flight: share of the proxy’s throughput, at least 19 %',
-      value: `${(share * 100).toFixed(1)} %`,
-      holds: share >= 0.19,
+      value: `${(throughputShare * 100).toFixed(1)} %`,
+      holds: throughputShare >= 0.19,
     },
     {
       name: 'allowed GET, alone: p50 against the proxy’s, at most 5 times',
-      value: `${latency.toFixed(1)} ×`,
-      holds: latency <= 5,
+      value: `${latencyRatio.toFixed(1)} ×`,
+      holds: latencyRatio <= 5,
     },
     {
       name: 'allowed GET, alone: p99 against its p50, at most 4 times',
-      value: `${tail.toFixed(1)} ×`,
-      holds: tail <= 4,
+      value: `${tailRatio.toFixed(1)} ×`,
+      holds: tailRatio <= 4,
     },
     {
       name: 'allowed GET, 32 in flight: CPU of all processes, at most 0.6 ms',

@@ -80,16 +80,16 @@ async function measureCalls(
   const [postgres = 0, nats = 0] = backing.pids;
   const pids = { components: program.pid, Postgres: postgres, NATS: nats };
   printLine(`${minutes} minutes of mixed load`);
-  const mixed = readers.flatMap((reader, at) => [
+  const mixedTargets = readers.flatMap((reader, at) => [
     reader,
     ...(at % 4 === 0 ? [gateway.post] : []),
     ...(at % 8 === 0 ? [gateway.mcp] : []),
   ]);
-  await measureInTurn(mixed, { inFlight, seconds: minutes * 60, pids });
+  await measureInTurn(mixedTargets, { inFlight, seconds: minutes * 60, pids });
 
-  const proxied: Target = { url: `${proxyUrl}/items/42`, method: 'GET' };
+  const proxyTarget: Target = { url: `${proxyUrl}/items/42`, method: 'GET' };
   const subjects: readonly [name: string, targets: readonly Target[]][] = [
-    ['bare Fastify proxy', [proxied]],
+    ['bare Fastify proxy', [proxyTarget]],
     ['GET, 1 agent', [gateway.get]],
     ['GET, 1,000 agents of 100 orgs in turn', readers],
     ['GET over MCP, 1 agent', [gateway.mcp]],
@@ -98,7 +98,7 @@ async function measureCalls(
   const rows: LifeRun['rows'][number][] = [];
   const alone: LifeRun['alone'][number][] = [];
   for (const [name, targets] of subjects) {
-    const pidsOfRow = targets[0] === proxied ? { proxy: proxyPid } : pids;
+    const pidsOfRow = targets[0] === proxyTarget ? { proxy: proxyPid } : pids;
     const figures = await measureInTurn(targets, { inFlight, seconds, pids: pidsOfRow });
     rows.push({ name, ...figures });
     const single = await measureInTurn(targets, { inFlight: 1, seconds, pids: pidsOfRow });

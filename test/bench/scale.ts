@@ -167,14 +167,14 @@ function runAutocannon(
 /** Measures the calls to 49 healthy upstreams, for each state of a fiftieth upstream. */
 async function measureOtherUpstreams(dataDir: string): Promise<OtherUpstreamLatencies> {
   await using running = new AsyncDisposableStack();
-  const well = await startUpstream(running, 250);
-  const slow = await startUpstream(running, 10 * slowMs);
+  const healthyUpstream = await startUpstream(running, 250);
+  const slowUpstream = await startUpstream(running, 10 * slowMs);
   const deadUpstream = await startUpstream(running, 0);
   await deadUpstream.program[Symbol.asyncDispose]();
   const gateway = running.use(
     await startDistributed({
       dataDir,
-      upstreamUrl: well.url(0),
+      upstreamUrl: healthyUpstream.url(0),
       environment: {
         EGRESS_ALLOW: '127.0.0.0/8',
         EXECUTOR_IN_FLIGHT_MAX: '256',
@@ -185,7 +185,7 @@ async function measureOtherUpstreams(dataDir: string): Promise<OtherUpstreamLate
 
   // One program serves as many upstreams, because the gateway treats each address of 127.0.0.0/8 as
   // a separate origin.
-  const otherTargets = Array.from({ length: 49 }, (_, n) => gateway.raw(well.url(n + 1)));
+  const otherTargets = Array.from({ length: 49 }, (_, n) => gateway.raw(healthyUpstream.url(n + 1)));
   const measureBeside = async (url: string) => {
     const badTarget = gateway.raw(url);
     const badTargetWithTimeout = {
@@ -199,9 +199,9 @@ async function measureOtherUpstreams(dataDir: string): Promise<OtherUpstreamLate
     await new Promise((resolve) => setTimeout(resolve, 2_000));
     return measured;
   };
-  await measureBeside(well.url(0));
+  await measureBeside(healthyUpstream.url(0));
   // The states of the fiftieth upstream are measured in turn, because the machine's speed varies.
-  const states = { well, slow, dead: deadUpstream };
+  const states = { well: healthyUpstream, slow: slowUpstream, dead: deadUpstream };
   const p99sByState = { well: [] as number[], slow: [] as number[], dead: [] as number[] };
   let failedCount = 0;
   for (let round = 0; round < rounds; round += 1) {

@@ -101,12 +101,12 @@ function callerOf(name: RouteName, { access }: RouteSpec): EntryPoint['caller'] 
 const bodyEntries: EntryPoint[] = routeEntries.flatMap(([name, spec]) => {
   const { method, path, access, body } = spec;
   if (body === undefined) return [];
-  const given: BodySpec = {
+  const bodySpec: BodySpec = {
     valid: smallestBodies[name] ?? {},
     properties: propertiesOf(body),
     bytesMax: access === 'public' ? publicBytesMax : bodyBytesMax,
   };
-  return [createJsonEntry({ name, method, path, caller: callerOf(name, spec) }, given)];
+  return [createJsonEntry({ name, method, path, caller: callerOf(name, spec) }, bodySpec)];
 });
 
 /**

@@ -106,7 +106,7 @@ const anyTypeValues = [{ deep: ['probe one'] }, { deep: ['probe two'] }, { other
 function objectProbesOf(place: Place, surroundings: Surroundings): Probe[] {
   const { schema, example, at } = place;
   const baseObject = sampleObject(place, surroundings);
-  const named = Object.entries(propertiesOf(schema)).flatMap(([name, property]) => {
+  const namedProbes = Object.entries(propertiesOf(schema)).flatMap(([name, property]) => {
     const innerPlace = {
       schema: property,
       example: memberOf(example, name),
@@ -128,10 +128,10 @@ function objectProbesOf(place: Place, surroundings: Surroundings): Probe[] {
       })),
     ];
   });
-  if (!allowsUnlistedNames(schema)) return named;
+  if (!allowsUnlistedNames(schema)) return namedProbes;
   const unlistedNameProbes = probesOf(placeOfUnlistedName(place), surroundings);
   return [
-    ...named,
+    ...namedProbes,
     ...unlistedNameProbes.map((probe) => ({
       at: probe.at,
       values: [
@@ -172,13 +172,13 @@ function arrayProbesOf(place: Place, surroundings: Surroundings): Probe[] {
   const firstItem = sampleValueOf(innerPlace, surroundings);
   const countMin = Number(schema['minItems'] ?? 0);
   const canHoldPair = Number(schema['maxItems'] ?? 2) >= 2;
-  return probesOf(innerPlace, surroundings).flatMap(({ at: deep, values }) => {
-    const soleItemProbe = { at: deep, values: values.map((value) => [value]) };
-    const secondItemProbe = { at: deep, values: values.map((value) => [firstItem, value]) };
+  return probesOf(innerPlace, surroundings).flatMap(({ at: innerAt, values }) => {
+    const soleItemProbe = { at: innerAt, values: values.map((value) => [value]) };
+    const secondItemProbe = { at: innerAt, values: values.map((value) => [firstItem, value]) };
     // The card must also differ for two lists with the same items in another order.
     const [one, other] = values;
     const swappedItemsProbe = {
-      at: deep,
+      at: innerAt,
       values: [
         [one, other],
         [other, one],
@@ -258,7 +258,7 @@ function sampleObject(place: Place, surroundings: Surroundings): Record<string, 
   chosenProperties.push(...others.slice(0, Math.max(0, countMin - chosenProperties.length)));
   const propertiesMax = Number(schema['maxProperties'] ?? Infinity);
   if (chosenProperties.length > propertiesMax) chosenProperties.splice(propertiesMax);
-  const named = chosenProperties.map(([name, property]) => [
+  const namedEntries = chosenProperties.map(([name, property]) => [
     name,
     sampleValueOf(
       { schema: property, example: memberOf(example, name), at: memberPathOf(at, name) },
@@ -266,11 +266,11 @@ function sampleObject(place: Place, surroundings: Surroundings): Record<string, 
     ),
   ]);
   const needsAddedProperties =
-    named.length < countMin || (surroundings === 'full' && allowsUnlistedNames(schema));
+    namedEntries.length < countMin || (surroundings === 'full' && allowsUnlistedNames(schema));
   const addedProbes = needsAddedProperties
     ? [['probe_0', sampleValueOf(placeOfUnlistedName(place), surroundings)]]
     : [];
-  return Object.fromEntries([...named, ...addedProbes]) as Record<string, Json>;
+  return Object.fromEntries([...namedEntries, ...addedProbes]) as Record<string, Json>;
 }
 
 /**

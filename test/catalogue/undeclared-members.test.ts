@@ -7,7 +7,7 @@ import { compileFile } from './template-files.ts';
 type Params = Record<string, JsonValue>;
 
 /** Whether the parameters are valid for the action. */
-function takes(name: string, params: Params): boolean {
+function accepts(name: string, params: Params): boolean {
   const [key = '', action = ''] = name.split(':');
   const { paramsSchema } = compileFile(`${key}.yaml`).actions[action]!;
   return compileValidator(paramsSchema)(params).length === 0;
@@ -55,7 +55,7 @@ test.for<[action: string, params: Params]>([
     },
   ],
 ])('%s accepts no member that could contradict the argument of its permission key: %j', ([action, params]) => {
-  expect(takes(action, params)).toBe(false);
+  expect(accepts(action, params)).toBe(false);
 });
 
 test.for<[action: string, params: Params]>([
@@ -73,7 +73,7 @@ test.for<[action: string, params: Params]>([
   ['twilio:make_call', { ...call, Twiml: say }],
   ['twilio:send_message', { ...call, Body: 'Hi' }],
 ])('%s accepts a call without such a member: %j', ([action, params]) => {
-  expect(takes(action, params)).toBe(true);
+  expect(accepts(action, params)).toBe(true);
 });
 
 test.for([
@@ -81,7 +81,7 @@ test.for([
   '<Response>\n<Say voice="alice" language="en-US">1 &lt; 2</Say><Pause length="2"/><Hangup /></Response>',
   'x'.repeat(4000),
 ])('a call with Twilio may have the instructions %s', (text) => {
-  expect(takes('twilio:make_call', { ...call, Twiml: text })).toBe(true);
+  expect(accepts('twilio:make_call', { ...call, Twiml: text })).toBe(true);
 });
 
 test.for([
@@ -97,5 +97,5 @@ test.for([
   '<Response><Say><![CDATA[x]]></Say></Response>',
   '<Response><x:Dial>+19001234567</x:Dial></Response>',
 ])('a call with Twilio may not have the instructions %s', (text) => {
-  expect(takes('twilio:make_call', { ...call, Twiml: text })).toBe(false);
+  expect(accepts('twilio:make_call', { ...call, Twiml: text })).toBe(false);
 });

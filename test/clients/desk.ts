@@ -37,18 +37,18 @@ export async function startDesk(url: string, account: Account): Promise<Desk> {
   await mkdir(bin);
   await writeFile(log, '');
   const { email, password } = account;
-  const command = [process.execPath, program, url, email, password, log].map((w) => `'${w}'`);
+  const command = [process.execPath, program, url, email, password, log].map((word) => `'${word}'`);
   const openerPath = join(bin, 'xdg-open');
   await writeFile(openerPath, `#!/bin/sh\nexec ${command.join(' ')} "$1"\n`);
   await chmod(openerPath, 0o755);
   const browser = openBrowser(url, { account });
-  const opened = async () =>
+  const listOpenedAddresses = async () =>
     (await readFile(log, 'utf8')).split('\n').filter((line) => line !== '');
   return {
     home,
     // xdg-open starts $BROWSER if no environment variable names the desktop.
     env: { HOME: home, PATH: `${bin}:${process.env['PATH']}`, BROWSER: openerPath },
-    listOpenedAddresses: opened,
+    listOpenedAddresses,
     async browse(address) {
       await writeFile(log, `${address.href}\n`, { flag: 'a' });
       return browser.authorize(address);

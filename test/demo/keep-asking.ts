@@ -30,8 +30,8 @@ export async function keepAsking(bot: Caller, stop: Promise<unknown>): Promise<v
   const stopper = new AbortController();
   void stop.then(() => stopper.abort());
   for (let count = 0; !stopper.signal.aborted; count += 1) {
-    const open = await bot.get(`/v1/approvals?status=open&limit=${openMax}`);
-    if (open.body.items.length < openMax) {
+    const openApprovals = await bot.get(`/v1/approvals?status=open&limit=${openMax}`);
+    if (openApprovals.body.items.length < openMax) {
       const call = calls[count % calls.length];
       await bot.post('/v1/actions/call', { service: 'github', ...call });
     }

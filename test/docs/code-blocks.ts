@@ -38,17 +38,17 @@ export async function readTestedPages(): Promise<Map<string, CodeBlock[]>> {
 
 export function codeBlocksIn(page: string, markdown: string): CodeBlock[] {
   const blocks: CodeBlock[] = [];
-  let open: { readonly info: string; readonly place: string; readonly lines: string[] } | undefined;
+  let openBlock: { readonly info: string; readonly place: string; readonly lines: string[] } | undefined;
   for (const [index, line] of markdown.split('\n').entries()) {
-    if (!line.startsWith('```')) open?.lines.push(line);
-    else if (open === undefined) {
-      open = { info: line.slice(3), place: `${page}:${index + 1}`, lines: [] };
+    if (!line.startsWith('```')) openBlock?.lines.push(line);
+    else if (openBlock === undefined) {
+      openBlock = { info: line.slice(3), place: `${page}:${index + 1}`, lines: [] };
     } else {
-      blocks.push(createBlock(open));
-      open = undefined;
+      blocks.push(createBlock(openBlock));
+      openBlock = undefined;
     }
   }
-  if (open !== undefined) throw new Error(`${open.place}: the block has no end`);
+  if (openBlock !== undefined) throw new Error(`${openBlock.place}: the block has no end`);
   return blocks;
 }
 
@@ -86,19 +86,19 @@ function createBlock({
  * order. Blanks at the ends of lines are ignored.
  */
 export function isAsShown(shown: string, actual: string): boolean {
-  const [first = '', ...others] = tidy(shown).split('…');
-  let rest = tidy(actual);
-  if (!rest.startsWith(first)) return false;
-  rest = rest.slice(first.length);
+  const [first = '', ...others] = trimLines(shown).split('…');
+  let remainingText = trimLines(actual);
+  if (!remainingText.startsWith(first)) return false;
+  remainingText = remainingText.slice(first.length);
   for (const part of others) {
-    const at = rest.indexOf(part);
+    const at = remainingText.indexOf(part);
     if (at === -1) return false;
-    rest = rest.slice(at + part.length);
+    remainingText = remainingText.slice(at + part.length);
   }
-  return rest === '' || others.at(-1) === '';
+  return remainingText === '' || others.at(-1) === '';
 }
 
-const tidy = (text: string) =>
+const trimLines = (text: string) =>
   text
     .split('\n')
     .map((line) => line.trimEnd())

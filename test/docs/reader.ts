@@ -68,15 +68,15 @@ export async function startReader(): Promise<Reader> {
     person,
     async type(blocks) {
       await using shell = await startShell({ cwd: clone, environment });
-      let printed = '';
+      let lastOutput = '';
       for (const { place, text, exit, ...block } of blocks) {
         if (block.skip !== undefined) continue;
         if (block.file !== undefined) {
           await writeFile(join(clone, block.file), text);
         } else if (block.isOutput) {
           const shown = toActual(text);
-          const message = `${place} shows\n${shown}\nand the gateway\n${printed}`;
-          expect(isAsShown(shown, printed), message).toBe(true);
+          const message = `${place} shows\n${shown}\nand the gateway\n${lastOutput}`;
+          expect(isAsShown(shown, lastOutput), message).toBe(true);
         } else {
           if (block.meanwhile === 'stopped') await gateway[Symbol.asyncDispose]();
           const isDeciding = block.meanwhile === 'deciding';
@@ -84,7 +84,7 @@ export async function startReader(): Promise<Reader> {
           const { status, output } = await shell.run(toActual(text));
           expect(status, `${place}\n${output}`).toBe(exit);
           if (block.meanwhile === 'stopped') gateway = await start();
-          printed = output;
+          lastOutput = output;
         }
       }
     },
@@ -108,8 +108,8 @@ async function createHome(clone: string): Promise<Record<string, string>> {
   const bin = join(home, 'bin');
   await mkdir(bin, { recursive: true });
   const opener = join(bin, 'xdg-open');
-  const place = join(clone, 'opened');
-  await writeFile(opener, `#!/bin/sh\nprintf %s "$1" >${place}.new && mv ${place}.new ${place}\n`);
+  const openedFile = join(clone, 'opened');
+  await writeFile(opener, `#!/bin/sh\nprintf %s "$1" >${openedFile}.new && mv ${openedFile}.new ${openedFile}\n`);
   await chmod(opener, 0o755);
   const path = [bin, dirname(process.execPath), process.env['PATH'] ?? ''].join(delimiter);
   return { HOME: home, PATH: path };
@@ -124,12 +124,12 @@ function actAsPerson(
   { clone, isDeciding }: { clone: string; isDeciding: boolean },
 ): AsyncDisposable {
   const ending = new AbortController();
-  const opened = join(clone, 'opened');
-  const act = async () => {
+  const openedFile = join(clone, 'opened');
+  const actRepeatedly = async () => {
     while (!ending.signal.aborted) {
-      if (existsSync(opened)) {
-        const address = await readFile(opened, 'utf8');
-        await rm(opened);
+      if (existsSync(openedFile)) {
+        const address = await readFile(openedFile, 'utf8');
+        await rm(openedFile);
         const browser = openBrowser(new URL(address).origin, { cookie: person.cookie });
         await fetch(await browser.authorize(address));
       }
@@ -142,11 +142,11 @@ function actAsPerson(
       await sleep(100, undefined, { signal: ending.signal }).catch(() => undefined);
     }
   };
-  const acting = act();
+  const actions = actRepeatedly();
   return {
     async [Symbol.asyncDispose]() {
       ending.abort();
-      await acting;
+      await actions;
     },
   };
 }

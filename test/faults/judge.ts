@@ -117,8 +117,8 @@ function findWrongArrivals(calls: readonly Call[], hitsOf: (call: Call) => numbe
   const callsByOrder = Map.groupBy(calls, ({ number }) => number);
   return [
     ...[...callsByOrder]
-      .filter(([, same]) => same.length > 1)
-      .map(([number, same]) => `order ${number} was raised ${same.length} times`),
+      .filter(([, callsOfOrder]) => callsOfOrder.length > 1)
+      .map(([number, callsOfOrder]) => `order ${number} was raised ${callsOfOrder.length} times`),
     ...calls.flatMap((call) => {
       const isUnknown = call.error === 'outcome_unknown';
       const expected = isUnknown ? [0, 1] : [call.execution === 'executed' ? 1 : 0];

@@ -12,7 +12,7 @@ export interface Watch extends AsyncDisposable {
 }
 
 export async function watchEvents(urls: readonly string[], cookie: string): Promise<Watch> {
-  const seen = new Map<string, number>();
+  const eventCounts = new Map<string, number>();
   const ending = new AbortController();
   let lastId: string | undefined;
   let connections = 0;
@@ -35,7 +35,7 @@ export async function watchEvents(urls: readonly string[], cookie: string): Prom
       text = messages.pop() ?? '';
       for (const message of messages) {
         const key = eventKeyOf(message);
-        if (key !== undefined) seen.set(key, (seen.get(key) ?? 0) + 1);
+        if (key !== undefined) eventCounts.set(key, (eventCounts.get(key) ?? 0) + 1);
         lastId = /^id: (.*)$/m.exec(message)?.[1] ?? lastId;
       }
     }
@@ -49,7 +49,7 @@ export async function watchEvents(urls: readonly string[], cookie: string): Prom
   while (connections === 0 || lastId === undefined) await sleep(50);
 
   return {
-    eventCounts: seen,
+    eventCounts,
     connections: () => connections,
     async [Symbol.asyncDispose]() {
       ending.abort();

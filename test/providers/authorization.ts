@@ -24,17 +24,17 @@ export type Decision = 'allow' | 'deny';
 export function authorize(provider: Provider, request: URL, decision: Decision): AuthorizationEnd {
   const { app, facts } = provider;
   const query = request.searchParams;
-  const onPage = (why: string): AuthorizationEnd => {
+  const endOnPage = (why: string): AuthorizationEnd => {
     provider.refusals.push(`authorization: ${why}`);
     return { page: why };
   };
-  if (app === null || query.get('client_id') !== app.clientId) return onPage('unknown client');
+  if (app === null || query.get('client_id') !== app.clientId) return endOnPage('unknown client');
   const redirectUri = query.get('redirect_uri') ?? '';
   const mayRedirect =
     facts.redirect.match === 'exact'
       ? redirectUri === app.redirectUri
       : isBelow(redirectUri, app.redirectUri);
-  const back = (to: string, fields: Record<string, string>): URL => {
+  const buildRedirect = (to: string, fields: Record<string, string>): URL => {
     const url = new URL(to);
     const state = query.get('state');
     for (const [name, value] of Object.entries({ ...fields, ...(state && { state }) })) {
@@ -43,34 +43,34 @@ export function authorize(provider: Provider, request: URL, decision: Decision):
     return url;
   };
   if (!mayRedirect) {
-    const end = onPage('redirect_uri_mismatch');
+    const end = endOnPage('redirect_uri_mismatch');
     if (facts.redirect.refusal === 'page') return end;
-    return { redirect: back(app.redirectUri, { error: 'redirect_uri_mismatch' }) };
+    return { redirect: buildRedirect(app.redirectUri, { error: 'redirect_uri_mismatch' }) };
   }
   const refuse = (error: string, why: string): AuthorizationEnd => {
     provider.refusals.push(`authorization: ${why}`);
-    return { redirect: back(redirectUri, { error, error_description: why }) };
+    return { redirect: buildRedirect(redirectUri, { error, error_description: why }) };
   };
 
   const problem = findProblem(provider, query);
   if (problem !== undefined) return refuse('invalid_request', problem);
   const scopes = askedScopes(provider, query);
-  if (Object.keys(scopes).length === 0) return onPage('no scopes');
+  if (Object.keys(scopes).length === 0) return endOnPage('no scopes');
   const unknown = Object.entries(scopes).flatMap(([kind, names]) =>
     unknownScopesOf(provider, kind as TokenKind, names),
   );
   if (unknown.length > 0) {
     const why = `unknown scopes ${unknown.join(' ')}`;
-    if (facts.unknown_scope === 'page') return onPage(why);
+    if (facts.unknown_scope === 'page') return endOnPage(why);
     if (facts.unknown_scope === 'redirect') return refuse('invalid_scope', why);
     provider.refusals.push(`authorization: ${why}`);
   }
   if (decision === 'deny') {
-    return { redirect: back(redirectUri, { error: 'access_denied' }) };
+    return { redirect: buildRedirect(redirectUri, { error: 'access_denied' }) };
   }
   const code = `code-${randomUUID()}`;
   provider.codes.set(code, grantOf(provider, { query, redirectUri, scopes, unknown }));
-  return { redirect: back(redirectUri, { ...facts.callback_parameters, code }), code };
+  return { redirect: buildRedirect(redirectUri, { ...facts.callback_parameters, code }), code };
 }
 
 /** Describes the first problem of a request. Does not check the redirect URI and the scopes. */
@@ -83,10 +83,10 @@ function findProblem({ facts }: Provider, query: URLSearchParams): string | unde
     if (query.get('code_challenge_method') !== 'S256') return 'code_challenge_method must be S256';
     if (!/^[\w-]{43}$/.test(challenge)) return 'code_challenge is no SHA-256';
   }
-  const missing = Object.entries(facts.authorize_parameters).find(
+  const missingParameter = Object.entries(facts.authorize_parameters).find(
     ([name, value]) => query.get(name) !== value,
   );
-  return missing && `${missing[0]} must be ${missing[1]}`;
+  return missingParameter && `${missingParameter[0]} must be ${missingParameter[1]}`;
 }
 
 /** The scopes that the request asks for, by the kind of token. */
@@ -98,9 +98,9 @@ function askedScopes(
   const read = (name: string) =>
     (query.get(name) ?? '').split(separator).filter((scope) => scope !== '');
   if (parameter === undefined) return { user: [] };
-  const [user, ofBot] = [read(parameter), bot === undefined ? [] : read(bot.scope_parameter)];
+  const [user, botScopes] = [read(parameter), bot === undefined ? [] : read(bot.scope_parameter)];
   if (bot === undefined) return { user };
-  return { ...(user.length > 0 && { user }), ...(ofBot.length > 0 && { bot: ofBot }) };
+  return { ...(user.length > 0 && { user }), ...(botScopes.length > 0 && { bot: botScopes }) };
 }
 
 function grantOf(
@@ -138,7 +138,7 @@ function grantOf(
  * Whether a redirect URI is the registered one, or is below the registered path on the same origin.
  */
 function isBelow(given: string, registered: string): boolean {
-  const [one, other] = [URL.parse(given), new URL(registered)];
-  if (one === null || one.origin !== other.origin) return false;
-  return one.pathname === other.pathname || one.pathname.startsWith(`${other.pathname}/`);
+  const [givenUrl, registeredUrl] = [URL.parse(given), new URL(registered)];
+  if (givenUrl === null || givenUrl.origin !== registeredUrl.origin) return false;
+  return givenUrl.pathname === registeredUrl.pathname || givenUrl.pathname.startsWith(`${registeredUrl.pathname}/`);
 }

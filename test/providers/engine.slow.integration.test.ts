@@ -56,7 +56,7 @@ beforeAll(async () => {
   const publicUrl = `https://${ownHost}`;
   stack.use(servePublicly(publicUrl, `http://127.0.0.1:${port}`));
   world = stack.use(await startWorld({ ...engine.settings, BASE_URL: publicUrl, PORT: port }));
-  await Promise.all(keys.map(setUp));
+  await Promise.all(keys.map(registerOrgApp));
 });
 afterAll(() => stack.disposeAsync());
 
@@ -64,7 +64,7 @@ afterAll(() => stack.disposeAsync());
  * Registers the org's app at the provider with the values that the gateway shows, and enters the
  * app's credentials in the gateway.
  */
-async function setUp(key: string): Promise<void> {
+async function registerOrgApp(key: string): Promise<void> {
   const { redirect_uri: redirectUri, needed_variables: needed } = successfulBodyOf(
     await world.admin.get(`/v1/oauth-apps/${key}`),
   );
@@ -91,24 +91,24 @@ const memberOf = ({ key }: Provider) => members.get(key)!;
  * Starts a connection, presses the button on the gateway's page, and returns the provider's URL to
  * which the page leads.
  */
-async function goThere(provider: Provider, body: object) {
+async function goToProvider(provider: Provider, body: object) {
   const member = memberOf(provider);
   const { browser } = member;
-  const asked = successfulBodyOf(await member.post('/v1/connections', body));
-  const { leavesTo } = await browser.press(await browser.open(asked.authorization_url), '');
+  const startedConnection = successfulBodyOf(await member.post('/v1/connections', body));
+  const { leavesTo } = await browser.press(await browser.open(startedConnection.authorization_url), '');
   if (leavesTo === null) throw new Error('the page leads nowhere');
-  return { id: asked.id as string, url: leavesTo };
+  return { id: startedConnection.id as string, url: leavesTo };
 }
 
-async function comeBack(provider: Provider, end: AuthorizationEnd): Promise<Page> {
+async function returnToGateway(provider: Provider, end: AuthorizationEnd): Promise<Page> {
   if (end.redirect === undefined) throw new Error(`the provider shows a page: ${end.page}`);
   return memberOf(provider).browser.open(end.redirect.href);
 }
 
 async function connect(provider: Provider, body: object) {
-  const { id, url } = await goThere(provider, body);
+  const { id, url } = await goToProvider(provider, body);
   const end = engine.visit(url);
-  const page = await comeBack(provider, end);
+  const page = await returnToGateway(provider, end);
   if (page.status !== 200) throw new Error(`${page.status} ${textOf(page)}`);
   const { code = '' } = end;
   return { id, code, grant: provider.codes.get(code)! };
@@ -131,20 +131,20 @@ describe('the built-in template', () => {
     async (account) => {
       const { key, name, scheme, variables } = account;
       const provider = engine.provider(scheme.provider);
-      const mia = memberOf(provider);
+      const member = memberOf(provider);
       const service = `${key}_${name}`;
       const body = { template: key, scheme: name, name: service };
       const { id, grant } = await connect(provider, body);
       const path = `/v1/connections/${id}`;
-      expectAccount(provider, successfulBodyOf(await mia.get(path)));
+      expectAccount(provider, successfulBodyOf(await member.get(path)));
       const { never_named: neverNamed, refresh } = provider.facts.token_answer;
       const granted = grant.scopes[scheme.acts_as]?.filter((each) => !neverNamed.includes(each));
-      expect(successfulBodyOf(await mia.get(path)).granted_scopes).toEqual(
+      expect(successfulBodyOf(await member.get(path)).granted_scopes).toEqual(
         expect.arrayContaining(granted ?? []),
       );
 
       successfulBodyOf(
-        await mia.post('/v1/services', {
+        await member.post('/v1/services', {
           template: key,
           name: service,
           variables: Object.fromEntries(
@@ -157,9 +157,9 @@ describe('the built-in template', () => {
       const first = token();
       await readOnce(provider, { service, account, token: first });
       if (refresh !== 'none') {
-        successfulBodyOf(await mia.post(`${path}/refresh`));
+        successfulBodyOf(await member.post(`${path}/refresh`));
         // The second refresh tests what the first one answered: a new refresh token, or none.
-        successfulBodyOf(await mia.post(`${path}/refresh`));
+        successfulBodyOf(await member.post(`${path}/refresh`));
         expect(token()).not.toBe(first);
         await readOnce(provider, { service, account, token: token() });
       }
@@ -204,7 +204,7 @@ async function readOnce(
 
 const schemeOf = (key: string) => accountSchemes.find(({ scheme }) => scheme.provider === key)!;
 /** The body of a connection request for a template of the provider. */
-function asIn(provider: string, name: string) {
+function connectionBody(provider: string, name: string) {
   const { key: template, name: scheme } = schemeOf(provider);
   return { template, scheme, name };
 }
@@ -212,15 +212,15 @@ function asIn(provider: string, name: string) {
 describe('the account at', () => {
   test.concurrent.for(keys)('%s is not connected when the person denies the request', async (key) => {
     const provider = engine.provider(key);
-    const { url } = await goThere(provider, asIn(key, 'denied'));
-    const page = await comeBack(provider, engine.visit(url, 'deny'));
+    const { url } = await goToProvider(provider, connectionBody(key, 'denied'));
+    const page = await returnToGateway(provider, engine.visit(url, 'deny'));
     expect([page.status, textOf(page)]).toEqual([403, expect.stringContaining('did not allow it')]);
   });
 
   test.concurrent.for(keys)('%s is not connected with a code that was already used', async (key) => {
     const provider = engine.provider(key);
-    const { code } = await connect(provider, asIn(key, 'first'));
-    const { url } = await goThere(provider, asIn(key, 'again'));
+    const { code } = await connect(provider, connectionBody(key, 'first'));
+    const { url } = await goToProvider(provider, connectionBody(key, 'again'));
     const { redirect } = engine.visit(url);
     redirect?.searchParams.set('code', code);
     const page = await memberOf(provider).browser.open(redirect?.href ?? '');
@@ -233,7 +233,7 @@ describe('the account at', () => {
 
   test.concurrent.for(keys)('%s is not connected with another redirect URI', async (key) => {
     const provider = engine.provider(key);
-    const { url } = await goThere(provider, asIn(key, 'elsewhere'));
+    const { url } = await goToProvider(provider, connectionBody(key, 'elsewhere'));
     for (const other of ['https://evil.example/v1/connections/callback', `${world.url}/else`]) {
       url.searchParams.set('redirect_uri', other);
       const { page, redirect } = engine.visit(url);
@@ -246,11 +246,11 @@ describe('the account at', () => {
     const provider = engine.provider(key);
     const [known = ''] = Object.keys(schemeOf(key).flow.scopes);
     const body = { provider: key, name: 'unknown', scopes: [known, 'nobody.knows'] };
-    const { url } = await goThere(provider, body);
+    const { url } = await goToProvider(provider, body);
     const end = engine.visit(url);
     expect(provider.refusals).toContainEqual(expect.stringContaining('nobody.knows'));
     if (end.redirect === undefined) return;
-    const page = await comeBack(provider, end);
+    const page = await returnToGateway(provider, end);
     const isDropped = provider.facts.unknown_scope === 'dropped';
     expect([page.status, textOf(page)]).toEqual([
       isDropped ? 200 : 403,
@@ -262,7 +262,7 @@ describe('the account at', () => {
     '%s must be connected again after the person has ended the access at the provider',
     async (key) => {
       const provider = engine.provider(key);
-      const { id, grant } = await connect(provider, asIn(key, 'ended'));
+      const { id, grant } = await connect(provider, connectionBody(key, 'ended'));
       endGrant(provider, grant);
       const refreshed = await memberOf(provider).post(`/v1/connections/${id}/refresh`);
       expect([refreshed.status, refreshed.body.error]).toEqual([424, 'reauth_required']);
@@ -273,7 +273,7 @@ describe('the account at', () => {
 describe('the access to the account at', () => {
   test.concurrent.for(keysWithRevocation)('%s ends when the connection is deleted', async (key) => {
     const provider = engine.provider(key);
-    const { id, grant } = await connect(provider, asIn(key, 'left'));
+    const { id, grant } = await connect(provider, connectionBody(key, 'left'));
     const [tokens] = Object.values(grant.tokens);
     expect(provider.accessTokens.has(tokens?.access ?? '')).toBe(true);
     const { status } = await memberOf(provider).delete(`/v1/connections/${id}`);

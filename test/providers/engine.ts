@@ -70,13 +70,13 @@ export async function startProviderEngine({
   startup.use(nameHosts([ownHost], '127.0.0.1'));
 
   const strays: string[] = [];
-  const site = createHttpsServer({
+  const tlsServer = createHttpsServer({
     SNICallback: (host, done) => {
       const certificate = certificates.get(host);
       done(null, certificate && secureContextOf(certificate));
     },
   });
-  site.on('request', (request, reply) => {
+  tlsServer.on('request', (request, reply) => {
     void readRequest(request)
       .then((read) => {
         const { status, body } = dispatch(providers, read, strays);
@@ -96,7 +96,7 @@ export async function startProviderEngine({
     sockets.add(socket);
     socket.on('close', () => sockets.delete(socket)).on('error', () => undefined);
     socket.write('HTTP/1.1 200 Connected\r\n\r\n');
-    site.emit('connection', socket);
+    tlsServer.emit('connection', socket);
   });
   proxy.listen(0, '127.0.0.1');
   await once(proxy, 'listening');
@@ -137,8 +137,8 @@ function getProvider(providers: ReadonlyMap<string, Provider>, key: string): Pro
 
 function hostsOf({ facts }: Provider): string[] {
   const urls = [facts.token_url, facts.revocation?.url, ...facts.accounts.map(({ url }) => url)];
-  const named = urls.flatMap((url) => (url === undefined ? [] : [new URL(url).host]));
-  return [...named, ...facts.api.hosts];
+  const urlHosts = urls.flatMap((url) => (url === undefined ? [] : [new URL(url).host]));
+  return [...urlHosts, ...facts.api.hosts];
 }
 
 async function readRequest(request: IncomingMessage): Promise<EngineRequest> {
@@ -167,8 +167,8 @@ function dispatch(
       return answerRevocation(provider, request);
     }
   }
-  const ofApi = [...providers.values()].find((provider) => hostsOf(provider).includes(url.host));
-  if (ofApi !== undefined) return answerWithToken(ofApi, request);
+  const apiProvider = [...providers.values()].find((provider) => hostsOf(provider).includes(url.host));
+  if (apiProvider !== undefined) return answerWithToken(apiProvider, request);
   strays.push(`${method} ${url.href}`);
   return { status: 404, body: {} };
 }

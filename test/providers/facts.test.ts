@@ -57,14 +57,14 @@ function findAbsentNames(
  */
 function differencesOf(row: OauthProvider, facts: ProviderFacts): string[] {
   const { key } = row;
-  const found: string[] = [];
+  const foundDifferences: string[] = [];
   const compareField = (
     field: string,
     ownValue: string | boolean,
     documented: string | boolean,
   ) => {
     if (facts.doubtful.some((doubtful) => doubtful === field)) return;
-    if (ownValue !== documented) found.push(`${key} ${field}: ${ownValue}, not ${documented}`);
+    if (ownValue !== documented) foundDifferences.push(`${key} ${field}: ${ownValue}, not ${documented}`);
   };
   const fillUrl = (text: string) => fillPlaceholders(key, text);
   const describeRevocation = (from?: { style: string; url: string }) =>
@@ -127,7 +127,7 @@ function differencesOf(row: OauthProvider, facts: ProviderFacts): string[] {
     facts.scope_parameter ?? row.scope_parameter,
   );
   compareField('granted_scopes_at', grantedScopesAt, facts.granted_scopes_at ?? grantedScopesAt);
-  return found;
+  return foundDifferences;
 }
 
 /**
@@ -165,9 +165,9 @@ const providers = [...providerFacts].map(([key, facts]) => ({ key, facts, row: g
 
 describe('the rows in oauth-providers/', () => {
   test('differ from the documentation of the provider only where a difference is listed as intended', () => {
-    const found = providers.flatMap(({ row, facts }) => differencesOf(row, facts));
+    const foundDifferences = providers.flatMap(({ row, facts }) => differencesOf(row, facts));
 
-    expect(found.toSorted()).toEqual(allowedDifferences.map(({ about }) => about).toSorted());
+    expect(foundDifferences.toSorted()).toEqual(allowedDifferences.map(({ about }) => about).toSorted());
   });
 
   test.for(providers)(

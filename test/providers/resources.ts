@@ -14,10 +14,10 @@ export function answerWithToken(provider: Provider, request: EngineRequest): Eng
     return { status, body: { error: why } };
   };
   const token = tokenOf(provider, request);
-  const known = accessTokens.get(token);
-  if (known === undefined) return refuse(401, 'invalid_token');
-  const absent = facts.api.required_headers.find((name) => request.headers[name] === undefined);
-  if (absent !== undefined) return refuse(400, `without the header ${absent}`);
+  const issuedToken = accessTokens.get(token);
+  if (issuedToken === undefined) return refuse(401, 'invalid_token');
+  const absentHeader = facts.api.required_headers.find((name) => request.headers[name] === undefined);
+  if (absentHeader !== undefined) return refuse(400, `without the header ${absentHeader}`);
   const account = facts.accounts.find(
     ({ method, url }) => method === request.method && isLike(url, request.url),
   );
@@ -25,14 +25,14 @@ export function answerWithToken(provider: Provider, request: EngineRequest): Eng
     calls.push(token);
     return { status: 200, body: facts.api.answer };
   }
-  const granted = known.grant.scopes[known.kind] ?? [];
+  const granted = issuedToken.grant.scopes[issuedToken.kind] ?? [];
   if (account.scopes.length > 0 && !account.scopes.some((scope) => granted.includes(scope))) {
     return refuse(403, `needs one of the scopes ${account.scopes.join(' ')}`);
   }
-  const wrong = Object.entries(account.headers).find(
+  const wrongHeader = Object.entries(account.headers).find(
     ([name, value]) => !request.headers[name]?.toString().split(', ').includes(value),
   );
-  if (wrong !== undefined) return refuse(400, `needs ${wrong.join(': ')}`);
+  if (wrongHeader !== undefined) return refuse(400, `needs ${wrongHeader.join(': ')}`);
   calls.push(token);
   return { status: 200, body: account.answer };
 }
@@ -45,9 +45,9 @@ export function answerRevocation(provider: Provider, request: EngineRequest): En
   const { accessTokens, refreshTokens, refusals } = provider;
   try {
     const token = revokedToken(provider, request);
-    const known = accessTokens.get(token) ?? refreshTokens.get(token);
-    if (known === undefined) throw new Error('no such token');
-    endGrant(provider, known.grant);
+    const issuedToken = accessTokens.get(token) ?? refreshTokens.get(token);
+    if (issuedToken === undefined) throw new Error('no such token');
+    endGrant(provider, issuedToken.grant);
     return { status: 200, body: provider.facts.api.answer };
   } catch (error) {
     refusals.push(`revocation: ${(error as Error).message}`);
@@ -69,8 +69,8 @@ function revokedToken(provider: Provider, request: EngineRequest): string {
 }
 
 function tokenOf({ facts }: Provider, { headers }: EngineRequest): string {
-  const { token_header: own } = facts.api;
-  if (own !== undefined) return headers[own]?.toString() ?? '';
+  const { token_header: tokenHeader } = facts.api;
+  if (tokenHeader !== undefined) return headers[tokenHeader]?.toString() ?? '';
   return /^Bearer (.+)$/.exec(headers.authorization ?? '')?.[1] ?? '';
 }
 

@@ -76,24 +76,24 @@ export const accountSchemes: readonly AccountScheme[] = templateFiles
   .map(readTemplateFile)
   .filter((text) => text.includes('authorizationCode'))
   .flatMap((text) => {
-    const read = template.parse(parse(text));
-    const operations = Object.values(read.paths)
+    const parsedTemplate = template.parse(parse(text));
+    const operations = Object.values(parsedTemplate.paths)
       .flatMap((path) => Object.values(path))
       .flatMap((each) => operation.safeParse(each).data ?? []);
-    return Object.entries(read.components.securitySchemes).flatMap(([name, each]) => {
+    return Object.entries(parsedTemplate.components.securitySchemes).flatMap(([name, each]) => {
       const scheme = oauthScheme.safeParse(each).data;
       if (scheme === undefined) return [];
-      const actions = operations.map(({ operationId, risk, security: own = read.security }) => ({
+      const actions = operations.map(({ operationId, risk, security: actionSecurity = parsedTemplate.security }) => ({
         action: operationId,
         isRead: risk === 'read',
-        isUsable: own.some((alternative) => Object.keys(alternative).join() === name),
-        scopes: own.flatMap((alternative) => alternative[name] ?? []),
+        isUsable: actionSecurity.some((alternative) => Object.keys(alternative).join() === name),
+        scopes: actionSecurity.flatMap((alternative) => alternative[name] ?? []),
       }));
-      const server = read.servers.find((each) => each.for?.includes(name) ?? true);
+      const server = parsedTemplate.servers.find((each) => each.for?.includes(name) ?? true);
       const variables = Object.entries(server?.variables ?? {}).flatMap(
-        ([variable, { default: usual }]) => (usual === undefined ? [variable] : []),
+        ([variable, { default: defaultValue }]) => (defaultValue === undefined ? [variable] : []),
       );
       const { authorizationCode: flow } = scheme.flows;
-      return { key: read.info.key, name, scheme, flow, variables, actions };
+      return { key: parsedTemplate.info.key, name, scheme, flow, variables, actions };
     });
   });

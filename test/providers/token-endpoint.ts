@@ -8,16 +8,16 @@ import type { EngineAnswer, EngineRequest } from './engine.ts';
 type Fields = Readonly<Record<string, string>>;
 
 /**
- * A refusal by the token endpoint. `isOfCode` tells that the code was refused; the provider may
+ * A refusal by the token endpoint. `isCodeRefused` tells that the code was refused; the provider may
  * answer that with a body of its own.
  */
 class Refused extends Error {
   readonly error: string;
-  readonly isOfCode: boolean;
-  constructor(error: string, why: string, isOfCode = false) {
+  readonly isCodeRefused: boolean;
+  constructor(error: string, why: string, isCodeRefused = false) {
     super(why);
     this.error = error;
-    this.isOfCode = isOfCode;
+    this.isCodeRefused = isCodeRefused;
   }
 }
 
@@ -27,18 +27,18 @@ export function answerTokenRequest(provider: Provider, request: EngineRequest): 
   try {
     const fields = readFields(provider, request);
     authenticate(provider, { request, fields });
-    const isForRefresh = isAt(provider.facts.token_answer.refresh_url, request);
+    const isForRefresh = isSentTo(provider.facts.token_answer.refresh_url, request);
     const body =
       isForRefresh || fields['grant_type'] === 'refresh_token'
         ? refreshTokens(provider, request, fields)
         : redeemCode(provider, fields);
-    return write(provider, request, { status: 200, body });
+    return writeAnswer(provider, request, { status: 200, body });
   } catch (error) {
     if (!(error instanceof Refused)) throw error;
     provider.refusals.push(`token: ${error.message}`);
-    const usual = { error: error.error, error_description: error.message };
-    const body = error.isOfCode ? (refusal.body ?? usual) : usual;
-    return write(provider, request, { status: refusal.status, body });
+    const usualBody = { error: error.error, error_description: error.message };
+    const body = error.isCodeRefused ? (refusal.body ?? usualBody) : usualBody;
+    return writeAnswer(provider, request, { status: refusal.status, body });
   }
 }
 
@@ -66,17 +66,17 @@ export function authenticate(
   }: { request: EngineRequest; fields: Fields; ways?: readonly ('basic' | 'body')[] },
 ): void {
   const { authorization } = headers;
-  const inBody = fields['client_secret'] !== undefined;
-  if (inBody && authorization !== undefined) {
+  const isSecretInBody = fields['client_secret'] !== undefined;
+  if (isSecretInBody && authorization !== undefined) {
     throw new Refused('invalid_request', 'the client authenticates twice');
   }
-  const way = inBody ? 'body' : 'basic';
-  if (!ways.includes(way)) {
-    throw new Refused('invalid_client', `the client must not authenticate by ${way}`);
+  const method = isSecretInBody ? 'body' : 'basic';
+  if (!ways.includes(method)) {
+    throw new Refused('invalid_client', `the client must not authenticate by ${method}`);
   }
   const [, pair = ''] = /^Basic (.+)$/.exec(authorization ?? '') ?? [];
   const basic = Buffer.from(pair, 'base64').toString().split(':').map(decodeURIComponent);
-  const [id, secret] = inBody ? [fields['client_id'], fields['client_secret']] : basic;
+  const [id, secret] = isSecretInBody ? [fields['client_id'], fields['client_secret']] : basic;
   if (app === null || id !== app.clientId || secret !== app.clientSecret) {
     throw new Refused('invalid_client', 'wrong client or secret');
   }
@@ -112,7 +112,7 @@ function redeemCode(provider: Provider, fields: Fields): object {
 
 function refreshTokens(provider: Provider, request: EngineRequest, fields: Fields): object {
   const { token_answer: answer, token_error: refusal } = provider.facts;
-  if (answer.refresh_url !== undefined && !isAt(answer.refresh_url, request)) {
+  if (answer.refresh_url !== undefined && !isSentTo(answer.refresh_url, request)) {
     throw new Refused('invalid_request', `refreshes go to ${answer.refresh_url}`);
   }
   const known = provider.refreshTokens.get(fields['refresh_token'] ?? '');
@@ -143,18 +143,18 @@ function withTokens(
   const scopesAt = bot === undefined ? userScopesAt : bot.granted_scopes_at;
   // At providers where a parameter of the token request asks for a refresh token, only tokens that
   // can be refreshed expire.
-  const isEndAsked = Object.keys(provider.facts.refresh_needs.token_parameters).length > 0;
-  const hasEnd = grant.isLasting || !isEndAsked;
+  const mayAskForRefreshToken = Object.keys(provider.facts.refresh_needs.token_parameters).length > 0;
+  const hasExpiry = grant.isLasting || !mayAskForRefreshToken;
   const members = {
     access_token: tokens.access,
     token_type: bot?.token_type ?? answer.token_type,
-    ...(hasEnd && { expires_in: answer.expires_in }),
+    ...(hasExpiry && { expires_in: answer.expires_in }),
     ...(tokens.refresh !== null && hasRefresh && { refresh_token: tokens.refresh }),
     ...(scopesAt !== undefined && {
       [scopesAt.split('.').at(-1) ?? '']:
         answer.scopes_as === 'list' ? scopes : scopes.join(separator),
     }),
-    ...(answer.id_token && scopes.includes('openid') && { id_token: idToken(provider) }),
+    ...(answer.id_token && scopes.includes('openid') && { id_token: createIdToken(provider) }),
     ...bot?.others,
   };
   const at = bot === undefined ? answer.at : undefined;
@@ -164,13 +164,13 @@ function withTokens(
 }
 
 /** An ID token without a signature. The product reads no ID tokens. */
-function idToken({ app }: Provider): string {
+function createIdToken({ app }: Provider): string {
   const parts = [{ alg: 'none' }, { aud: app?.clientId, email: 'ann@example.com' }, ''];
   return parts.map((part) => Buffer.from(JSON.stringify(part)).toString('base64url')).join('.');
 }
 
 /** Writes an answer in the format that the provider uses. */
-function write(
+function writeAnswer(
   { facts }: Provider,
   { headers }: EngineRequest,
   { status, body }: { status: number; body: object },
@@ -182,4 +182,4 @@ function write(
   return { status, body: new URLSearchParams(fields) };
 }
 
-const isAt = (address: string | undefined, { url }: EngineRequest) => address === url.href;
+const isSentTo = (address: string | undefined, { url }: EngineRequest) => address === url.href;

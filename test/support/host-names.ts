@@ -6,10 +6,10 @@ import { syncBuiltinESMExports } from 'node:module';
  * Disposing the result ends this. Other names are looked up as usual.
  */
 export function nameHosts(names: Iterable<string>, address: string): Disposable {
-  const known = new Set(names);
+  const knownNames = new Set(names);
   const { lookup } = dns.promises;
   const answer = (name: string, ...rest: unknown[]) =>
-    known.has(name)
+    knownNames.has(name)
       ? Promise.resolve([{ address, family: 4 }])
       : (lookup as (name: string, ...rest: unknown[]) => Promise<unknown>)(name, ...rest);
   setLookup(answer as typeof lookup);

@@ -120,10 +120,10 @@ interface HttpExchange {
 
 function toolPageOf({ tools, pageSize }: TestMcpServer, cursor: unknown) {
   const firstIndex = Number(cursor ?? 0);
-  const to = firstIndex + pageSize;
+  const endIndex = firstIndex + pageSize;
   return {
-    tools: tools.slice(firstIndex, to),
-    ...(to < tools.length ? { nextCursor: String(to) } : {}),
+    tools: tools.slice(firstIndex, endIndex),
+    ...(endIndex < tools.length ? { nextCursor: String(endIndex) } : {}),
   };
 }
 

@@ -87,6 +87,6 @@ export function withOwnDisk(folder: string, { mebibytes }: { mebibytes: number }
  */
 export function needs(part: MachinePart): Need {
   const reason = reasonChecks[part]();
-  const available = reason === '';
-  return { isAvailable: available, reason, note: available ? '' : ` skipped: needs ${part}` };
+  const isAvailable = reason === '';
+  return { isAvailable, reason, note: isAvailable ? '' : ` skipped: needs ${part}` };
 }

@@ -37,7 +37,7 @@ export function generateMalformed(
   const places = placesOf(action.paramsSchema, params, []);
   const removablePath = chooseItem(places.flatMap(removablePathsIn), random);
   const wrongTypePlace = chooseItem(places.flatMap(wrongTypesIn), random);
-  const chosen = chooseItem(
+  const enumPlace = chooseItem(
     places.filter(({ schema }) => Array.isArray(schema['enum'])),
     random,
   );
@@ -48,11 +48,11 @@ export function generateMalformed(
     ...(wrongTypePlace
       ? [{ what: 'type' as const, params: replaceAt(params, wrongTypePlace) }]
       : []),
-    ...(chosen
+    ...(enumPlace
       ? [
           {
             what: 'enum' as const,
-            params: replaceAt(params, { ...chosen, value: 'no such choice' }),
+            params: replaceAt(params, { ...enumPlace, value: 'no such choice' }),
           },
         ]
       : []),
