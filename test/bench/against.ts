@@ -51,8 +51,7 @@ async function measureBothCheckouts(
 
   for (const call of callMethods) {
     const targetOf = (subject: MeasuredProgram) => (call === 'GET' ? subject.get : subject.post);
-    // Warms up both checkouts, because V8 continues to optimize during the first 30,000 calls or
-    // so.
+    // Warms up both checkouts, because V8 still optimizes during the first 30,000 calls or so.
     for (const subject of [before, after]) {
       await runLoad(targetOf(subject), { concurrency: 32, duration: 15 });
     }

@@ -79,7 +79,7 @@ function listFaults(processes: Processes, servers: Servers): Fault[] {
   return [...killedReplicas, ...stoppedReplicas, ...serverFaults];
 }
 
-// On a signal the run exits, which also ends its child processes.
+// When the run gets one of these signals, it exits. Its child processes end with it.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
 
 await orExit(async () => {
@@ -137,7 +137,7 @@ await orExit(async () => {
   if (failures.length > 0) throw new Error('A promise was missed.');
 });
 
-/** The number of outcomes that the audit log has of each answered call. */
+/** For each answered call, the number of its outcomes in the audit log. */
 async function countRecords(adminUrl: string, loadResult: LoadResult): Promise<number[]> {
   // The tables are opened only now, because some of the faults end open connections.
   await using tables = await openTables(adminUrl);

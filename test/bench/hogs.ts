@@ -1,8 +1,8 @@
 /**
  * `npm run bench:hogs` measures how much one caller's hanging calls slow down other callers. It
- * measures the p99 latency of calls by another user and by another org in three states: without
- * hanging calls, during 300 hanging calls of one agent, and during 300 hanging calls of ten agents
- * of one org. It measures the states in turn, because the machine's speed varies.
+ * measures the p99 latency of calls by another user and by another org. There are three states:
+ * without hanging calls, during 300 hanging calls of one agent, and during 300 hanging calls of ten
+ * agents of one org. The states are measured in turn, because the machine's speed varies.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -78,9 +78,11 @@ export async function medianMsOfSingleCalls(target: Target, calls: number): Prom
 }
 
 export interface Comparison {
-  /** The calls per second with 32 calls in flight, divided by those of the other program. */
+  /**
+   * The first program's calls per second, with 32 calls in flight, divided by the second program's.
+   */
   readonly throughputRatio: number;
-  /** The median latency of a single call, divided by that of the other program. */
+  /** The first program's median latency of a single call, divided by the second program's. */
   readonly latencyRatio: number;
 }
 
@@ -97,11 +99,11 @@ export async function compareTargets(
     const result = await runLoad(measured, { concurrency: 32, duration });
     return result.requests.total / result.duration;
   };
-  // Warms up both programs, because V8 continues to optimize during some 30,000 calls.
+  // Warms up both programs, because V8 still optimizes during the first 30,000 calls or so.
   await perSecond(other, 20);
   await perSecond(target, 20);
-  // Waits until the audit records of the load are stored, because storing them would slow down the
-  // single calls.
+  // Waits until the audit records of the load are stored. Storing them would slow down the single
+  // calls.
   await new Promise((resolve) => setTimeout(resolve, 2_000));
   const latencyRatios: number[] = [];
   for (let round = 0; round < rounds; round += 1) {

@@ -35,8 +35,8 @@ const inFlightPerGateway = 32;
 /** So few that the replicas of all components fit into the embedded Postgres. */
 const fewConnections = { DATABASE_CONNECTIONS_MAX: '2' };
 /**
- * Switches off the limits that divide the executor's slots among orgs, users and identities,
- * because one agent makes all the calls here. test/bench/hogs.ts measures these limits.
+ * These settings switch off the limits that divide the executor's slots among orgs, users and
+ * identities, because one agent makes all the calls here. test/bench/hogs.ts measures these limits.
  */
 const settingsWithoutShares = {
   SHARE_ORG_PERCENT: '100',

@@ -89,8 +89,8 @@ function createJsonEntry(
 const routeEntries = Object.entries(httpRoutes) as [RouteName, RouteSpec][];
 
 /**
- * The caller of a route: an agent if the route is for calls or subagents, and otherwise the admin,
- * who has the most rights.
+ * The caller of a route. Routes for calls and for creating subagents are called by an agent, public
+ * routes by nobody, and all others by the admin, who has the most rights.
  */
 function callerOf(name: RouteName, { access }: RouteSpec): EntryPoint['caller'] {
   if (access === 'public') return 'nobody';
@@ -148,7 +148,7 @@ const mailParams = {
 };
 const repeatItem = (item: string, count: number) => Array<string>(count).fill(item).join();
 const addressJson = '{"email":"a@b.example"}';
-/** Large values that pass the schemas of `send_email`, and values that almost pass them. */
+/** Large values that match the schemas of `send_email`, and values that almost match them. */
 const mailFitting: FittingValues = {
   personalizations: [
     ['many recipients', `[{"to":[${repeatItem(addressJson, 9_800)}]}]`],

@@ -56,7 +56,7 @@ export async function measureSmallestRequest(
 interface RequestCase {
   readonly sendable: PreparedRequest;
   readonly smallest: Readings;
-  /** Sends another caller's requests, at the same time as the first attempt. */
+  /** Sends requests of another caller at the same time as the first attempt. */
   readonly sendOthers: () => Promise<unknown>;
 }
 

@@ -59,7 +59,7 @@ describe('the check for values that the approval card does not show', () => {
       [],
     ],
     [
-      'finds the members of a free-form object that no filter shows',
+      'finds the members of a free-form object if no filter shows them',
       { parent: openSchema },
       ['.body.parent.key'],
       ['parent.*'],
@@ -71,7 +71,7 @@ describe('the check for values that the approval card does not show', () => {
       [],
     ],
     [
-      'finds a list of which a filter shows only the first item',
+      'finds a list if a filter shows only its first item',
       { labels: { type: 'array', minItems: 1, items: textSchema } },
       ['.body.labels // empty | .[0]'],
       ['labels[]'],
@@ -80,7 +80,7 @@ describe('the check for values that the approval card does not show', () => {
     expect(listHidden(properties, filters)).toEqual(hidden);
   });
 
-  test('finds a text that a filter truncates', () => {
+  test('finds a text if a filter shows only its beginning', () => {
     expect(listHidden({ note: textSchema }, ['.body.note // empty | .[:200]'])).toEqual(['note']);
   });
 
@@ -92,7 +92,7 @@ describe('the check for values that the approval card does not show', () => {
     expect(listHidden({ loud: loudSchema }, ['"loud or not"'])).toEqual(['loud']);
   });
 
-  test('finds a filter that shows the same text for null and for a missing field', () => {
+  test('finds the value null if a filter shows it with the same text as a missing field', () => {
     const noteSchema = { type: ['string', 'null'], minLength: 1 };
     expect(listHidden({ note: noteSchema }, ['.body.note // empty'])).toEqual(['note = null']);
     expect(
@@ -102,7 +102,7 @@ describe('the check for values that the approval card does not show', () => {
     ).toEqual([]);
   });
 
-  test('finds an alternative of a union that the filter does not show', () => {
+  test('finds an alternative of a union if the filter does not show it', () => {
     const to = {
       oneOf: [
         {
@@ -122,7 +122,7 @@ describe('the check for values that the approval card does not show', () => {
     expect(listHidden({ to }, ['.body.to.user // empty'])).toEqual(['to.team']);
   });
 
-  test('finds a value that a filter shows only if another value is absent', () => {
+  test('finds a value if a filter shows it only when another value is absent', () => {
     const page = textSchema;
     const block = textSchema;
     const schemaChanges = { anyOf: [{ required: ['page'] }, { required: ['block'] }] };
@@ -131,7 +131,7 @@ describe('the check for values that the approval card does not show', () => {
     ]);
   });
 
-  test('finds a filter that hides the order of a list', () => {
+  test('finds a list if a filter hides the order of its items', () => {
     const labelsSchema = { type: 'array', items: textSchema };
     expect(
       listHidden({ labels: labelsSchema }, ['.body.labels // empty | sort | join(", ")']),

@@ -274,8 +274,8 @@ function sampleObject(place: Place, surroundings: Surroundings): Record<string, 
 }
 
 /**
- * Adds one property to an object, and removes optional properties if the schema limits their
- * number.
+ * Adds one property to an object. Removes optional properties if the schema limits the number of
+ * properties.
  */
 function withMember(
   schema: Schema,

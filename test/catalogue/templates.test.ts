@@ -142,7 +142,7 @@ const writingActionsOf = (template: CompiledTemplate) =>
   actionsOf(template).filter(([, action]) => action.risk !== 'read');
 
 describe('the approval card for the built-in template', () => {
-  test.for(templates)('$key is tested with example calls of writing actions that give every parameter', (template) => {
+  test.for(templates)('$key is tested with example calls that give every parameter of the writing actions', (template) => {
     for (const [name, action] of writingActionsOf(template)) {
       const params = exampleCalls[name] ?? {};
       const knownParams = action.params.map((param) => param.name);

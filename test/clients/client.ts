@@ -18,7 +18,7 @@ export interface TestedClient {
  */
 export type Connect = (desk: Desk, url: string) => Promise<TestedClient>;
 
-/** Calls a tool; returns the fields of its answer, and whether the answer is an error. */
+/** The fields of a tool's answer, and `isError`: whether the answer is an error. */
 // oxlint-disable-next-line typescript/no-explicit-any -- looked at field by field
 export type ToolAnswer = Readonly<Record<string, any>>;
 

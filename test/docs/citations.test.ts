@@ -66,7 +66,7 @@ describe('a citation', () => {
       ['docs/calling.md#layers'],
     ],
     [
-      'of a line that looks like a heading in a code block is reported',
+      'of a line in a code block that only looks like a heading is reported',
       'b.ts',
       "'docs/calling.md#not-a-heading'",
       ['docs/calling.md#not-a-heading'],
@@ -79,31 +79,31 @@ describe('a citation', () => {
       ['docs/gone.md'],
     ],
     [
-      'of an existing heading in a document of the folder is accepted',
+      'of an existing heading in a document of the same folder is accepted',
       'docs/b.md',
       '[files](calling.md#files), [here](#b)\n\n# B',
       [],
     ],
     [
-      'of an existing heading in a document of the folder above is accepted',
+      'of an existing heading in a document of the parent folder is accepted',
       'docs/adr/1.md',
       '[files](../calling.md#files) [all](../adr/)',
       [],
     ],
     [
-      'of a missing heading in a document of the folder is reported',
+      'of a missing heading in a document of the same folder is reported',
       'docs/b.md',
       '[files](calling.md#fils)',
       ['docs/calling.md#fils'],
     ],
     [
-      'of a missing document in a folder below is reported',
+      'of a missing document in a subfolder is reported',
       'README.md',
       '[x](docs/x.md) [own](#no)',
       ['docs/x.md', 'docs/x.md', 'README.md#no'],
     ],
     [
-      'of a document at another site is not checked',
+      'of a document on another site is not checked',
       'docs/b.md',
       '[a](https://a.example/docs/b.md#c) `[b](c.md)`',
       [],
@@ -124,7 +124,7 @@ describe('a citation', () => {
     expect(anchorsOf(heading)).toEqual([anchor]);
   });
 
-  test('of a heading that a page repeats has an anchor with a number', () => {
+  test('of a heading that occurs twice on a page has an anchor with a number', () => {
     expect(anchorsOf('# States\n\n## States\n')).toEqual(['states', 'states-1']);
   });
 });

@@ -65,7 +65,7 @@ describe('a code block', () => {
     ['…end', 'the end', true],
     ['start…', 'start of it', true],
     ['a…b…c', 'a-c-b', false],
-  ])('shows %j for %j: %j', ([shown, actual, isSame]) => {
+  ])('that shows %j matches the output %j: %j', ([shown, actual, isSame]) => {
     expect(isAsShown(shown, actual)).toBe(isSame);
   });
 });

@@ -137,7 +137,7 @@ export function startLoad(
   };
 }
 
-/** Sends one request and counts its answer; returns undefined if no answer came. */
+/** Sends one request and counts its answer. Returns undefined if no answer came. */
 async function attemptRequest(
   what: string,
   ledger: Ledger,
@@ -171,7 +171,7 @@ function isConnectionLost(thrown: unknown): boolean {
   );
 }
 
-/** True if a retry may help: there was no answer, or the answer asks for a retry. */
+/** Whether a retry may help: there was no answer, or the answer asks for a retry. */
 function mayTryAgain(answer: Answer | undefined): boolean {
   return (
     answer === undefined ||

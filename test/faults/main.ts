@@ -12,7 +12,7 @@ const seed = Number(process.env['TEST_SEED'] ?? Date.now() % 1_000_000_000);
 const approvalCount = Number(process.env['FAULT_APPROVALS'] ?? 10_000);
 const everyMs = Number(process.env['FAULT_EVERY_MS'] ?? 6_000);
 
-// On a signal the run exits, which also ends its child processes.
+// When the run gets one of these signals, it exits. Its child processes end with it.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
 
 await orExit(async () => {

@@ -26,7 +26,7 @@ test.for<[string, Round]>([
   ['whole', wholeRound],
   ['sampled', sampledRound],
 ])(
-  'the first round of the %s schedule has every kind of fault, and names only existing processes',
+  'the first round of the %s schedule contains every kind of fault, and only faults of existing processes',
   ([, round]) => {
     const faults = faultsOf(3, round)
       .slice(0, countFaults(round))

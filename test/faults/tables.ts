@@ -85,7 +85,9 @@ const countedQueries = {
   rules: `select 'rule ' || approval_id as "key" from policy.rule where approval_id is not null`,
 };
 
-/** The number of rows of each type for each approval. */
+/**
+ * Counts the rows of each type for each approval. A key consists of the type and the approval's id.
+ */
 export async function listCounts(
   { query }: Tables,
   countedKind: keyof typeof countedQueries,

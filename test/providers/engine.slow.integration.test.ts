@@ -231,7 +231,7 @@ describe('the account at', () => {
     expect(provider.refusals).toContain('token: unknown or used code');
   });
 
-  test.concurrent.for(keys)('%s is not connected with another redirect URI', async (key) => {
+  test.concurrent.for(keys)('%s is not connected with a redirect URI that is not registered', async (key) => {
     const provider = engine.provider(key);
     const { url } = await goToProvider(provider, connectionBody(key, 'elsewhere'));
     for (const other of ['https://evil.example/v1/connections/callback', `${world.url}/else`]) {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Release } from '../support/deployment.ts';
 import { copyTree } from './release.ts';
 
-/** Replaces a text that must occur exactly once in the file, or as often as `times` says. */
+/** Replaces a text. The text must occur exactly once in the file, or exactly `times` times. */
 interface Edit {
   readonly file: string;
   readonly find: string;

@@ -12,8 +12,8 @@ const { resolve } = createRequire(import.meta.url);
 const keptPaths = /^\/repos\/\{owner\}\/\{repo\}\/(issues|pulls|contents)/;
 
 /**
- * A mock of a third-party API: issues, pull requests and contents from GitHub's own OpenAPI
- * document.
+ * A mock of GitHub's API for issues, pull requests and contents. It is made from GitHub's own
+ * OpenAPI document.
  */
 export async function startGithubMock(): Promise<GithubMock> {
   const folder = dirname(resolve('@octokit/openapi/package.json'));

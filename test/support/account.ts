@@ -14,9 +14,12 @@ export interface TokenAnswer {
 export interface Account {
   readonly id: string;
   readonly name: string;
-  /** Sets the token and scopes that the provider grants when the token is refreshed. */
+  /**
+   * Sets the token and scopes that the provider grants at the next refreshes. Does not refresh the
+   * token.
+   */
   grants(grant: TokenAnswer): void;
-  /** Makes the gateway refresh the token; the provider answers with these tokens and scopes. */
+  /** Makes the gateway refresh the token. The provider answers with these tokens and scopes. */
   refresh(grant: TokenAnswer): Promise<void>;
   /**
    * Runs `go`, in which the owner authorizes the account again. The provider answers with these
@@ -37,7 +40,10 @@ export interface Provider extends AsyncDisposable {
   connect(fields: TokenAnswer & { name: string; owner: Person; body?: object }): Promise<Account>;
 }
 
-/** Starts Acme, an OAuth provider of the admin's org that issues the given tokens. */
+/**
+ * Starts an OAuth provider, which issues the tokens that a test asks for, and registers it in the
+ * admin's org under the name Acme.
+ */
 export async function openProvider(admin: Person): Promise<Provider> {
   const acme = await startTestProvider('acme');
   const grantByRefreshToken = new Map<string, TokenAnswer>();

@@ -72,7 +72,7 @@ export function findCanaries(place: string, sink: Buffer): Leak[] {
 const gzipMagic = Buffer.from('1f8b08', 'hex');
 const gzipMembersMax = 200;
 
-/** Decompresses the gzip members that begin anywhere in these bytes. */
+/** Decompresses all gzip data that begins anywhere in these bytes. */
 export function gzipMembersIn(sink: Buffer): Buffer[] {
   const gzipMembers: Buffer[] = [];
   let at = sink.indexOf(gzipMagic);

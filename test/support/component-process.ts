@@ -85,7 +85,7 @@ export async function startComponent(options: Options): Promise<ComponentProcess
  */
 const answerTimeoutMs = 30_000;
 
-/** Whether the component with this health port says that it is ready. */
+/** Whether the component with this health port reports that it is ready. */
 export async function isReady(healthPort: number): Promise<boolean> {
   try {
     const signal = AbortSignal.timeout(answerTimeoutMs);

@@ -1,12 +1,13 @@
 /**
- * The clock of CPU time may advance in steps of 10 ms, so shorter measurements are not accurate.
+ * The clock of CPU time may advance in steps of 10 ms. So a measurement must take at least this
+ * long to be accurate.
  */
 const measuredMsMin = 60;
 const runsMax = 100_000;
 
 /**
- * The CPU time in milliseconds that one run of `work` takes in this thread. Unlike elapsed time, it
- * does not grow with the machine's other load.
+ * The CPU time in milliseconds that one run of `work` uses in this thread. Unlike elapsed time, CPU
+ * time does not depend on the machine's other load.
  */
 export function cpuMsOf(work: () => unknown, measuredMs = measuredMsMin): number {
   work();
@@ -20,8 +21,8 @@ export function cpuMsOf(work: () => unknown, measuredMs = measuredMsMin): number
 }
 
 /**
- * The most CPU time that handling a text may take: twenty times the time to parse it as JSON, plus
- * a constant for any small request.
+ * The most CPU time that the handling of a text may use: twenty times the CPU time of parsing it as
+ * JSON, plus a constant that any small request may use.
  */
 export function allowedMsOf(text: string): number {
   return 2 + 20 * cpuMsOf(() => JSON.parse(text));

@@ -48,7 +48,7 @@ export function createDecisions({ keys }: Pick<TestEnvironment, 'keys'>) {
   };
 }
 
-/** Reads the claims of a signed statement without checking its signature. */
+/** Reads the claims of a signed statement without verifying the signature. */
 export function readUnverified<T>(signed: string): T {
   return JSON.parse(Buffer.from(signed.split('.')[0] ?? '', 'base64url').toString()) as T;
 }

@@ -12,7 +12,7 @@ test.for<[method: string, url: string, body: unknown]>([
   ['GET', url, ''],
   ['POST', 'http://127.0.0.1:1/oauth/token', { error: 'invalid_grant' }],
 ])(
-  'the check of errors against the OpenAPI document accepts %s %s with the answer %j',
+  'the check for undeclared error codes accepts %s %s with the answer %j',
   ([method, to, body]) => {
     expect(() => checkDeclared({ method, url: to }, body)).not.toThrow();
   },
@@ -23,7 +23,7 @@ test.for<[method: string, url: string, error: string]>([
   ['GET', 'http://127.0.0.1:1/v1/identities/me', 'not_found'],
   ['POST', 'http://127.0.0.1:1/v1/sign-in', 'insufficient_scope'],
 ])(
-  'the check of errors against the OpenAPI document refuses %s %s with the undeclared error %s',
+  'the check for undeclared error codes refuses %s %s with the undeclared error code %s',
   ([method, to, error]) => {
     expect(() => checkDeclared({ method, url: to }, { error })).toThrow(error);
   },

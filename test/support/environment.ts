@@ -21,8 +21,8 @@ import { smallStreams } from './streams.ts';
 
 export interface TestEnvironment extends AsyncDisposable {
   /**
-   * The environment variables that `loadConfig` reads, for every component: databases, bus and
-   * keys.
+   * The environment variables that `loadConfig` reads, for all components: database URLs, bus URLs
+   * and keys.
    */
   readonly variables: Record<string, string>;
   readonly keys: Record<(typeof keyNames)[number], string> & {
@@ -33,7 +33,9 @@ export interface TestEnvironment extends AsyncDisposable {
   };
   /** The superuser URL of this environment's own database. */
   readonly adminUrl: string;
-  /** Logs in to the bus as a component; the connection is closed together with the environment. */
+  /**
+   * Logs in to the bus as a component. The connection is closed when the environment is disposed.
+   */
   connect(component: Component): Promise<Bus>;
   /** Logs in as the component's second NATS user, which reads the stream. */
   connectReader(component: Component): Promise<Bus>;

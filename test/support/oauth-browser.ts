@@ -138,7 +138,7 @@ const cookieOf = (jar: ReadonlyMap<string, string>) =>
   [...jar].map(([name, value]) => `${name}=${value}`).join('; ');
 
 /**
- * The first form of a page, with the values that a browser would send if the person changed
+ * Reads the first form of a page, with the values that a browser would send if the person changed
  * nothing.
  */
 function readForm(html: string): Form {

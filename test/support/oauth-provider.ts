@@ -7,8 +7,8 @@ import { Events, OAuth2Server } from 'oauth2-mock-server';
 import type { MutableResponse } from 'oauth2-mock-server';
 
 /**
- * An OAuth provider on loopback that issues new tokens for each request. Tests can make it answer
- * slowly or wrongly.
+ * An OAuth provider on loopback that issues new tokens for each request. Tests can make its answers
+ * slow or wrong.
  */
 export interface TestProvider extends AsyncDisposable {
   readonly issuer: string;
@@ -23,7 +23,7 @@ export interface TestProvider extends AsyncDisposable {
   readonly issuedTokens: Record<string, string>[];
   /** Changes the token endpoint's answer before it is sent; null sends the answer unchanged. */
   changeAnswer: ((response: MutableResponse, form: Record<string, string>) => void) | null;
-  /** The account that the person has signed in to at the provider. */
+  /** The account with which the person is signed in at the provider. */
   account: { sub: string; email: string };
   expiresInSeconds: number | null;
   /** If set, the token endpoint waits for this function before it answers. */

@@ -6,6 +6,7 @@ const { PATH, NODE_COMPILE_CACHE } = process.env;
  */
 export const programEnv: NodeJS.ProcessEnv = {
   PATH,
-  // The cache of compiled code, which halves the time until a program answers requests.
+  // The folder of the cache for compiled code. The cache halves the time until a program answers
+  // requests.
   NODE_COMPILE_CACHE,
 };

@@ -27,7 +27,7 @@ export interface Program extends AsyncDisposable {
 }
 
 /**
- * The only variables that a program inherits, because settings in the developer's shell must not
+ * The only variables that a program inherits. Other variables of the developer's shell must not
  * change the tests.
  */
 const inheritedNames = ['PATH', 'HOME', 'TMPDIR', 'NODE_EXTRA_CA_CERTS', 'NODE_COMPILE_CACHE'];

@@ -5,7 +5,7 @@ export interface Statement {
   readonly file: string;
   /** The name of the function or constant that contains the statement. */
   readonly within: string;
-  /** The SQL in one line, with each expression replaced by `${…}`. */
+  /** The SQL statement in one line. Each expression is replaced by `${…}`. */
   readonly text: string;
 }
 

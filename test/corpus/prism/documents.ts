@@ -8,7 +8,7 @@ import type { PublishedDocument } from '../../support/prism.ts';
 export interface TestedDocument {
   readonly name: string;
   readonly document: PublishedDocument;
-  /** The headers with credentials that the mock requires; the mock accepts any value. */
+  /** The headers for credentials that the mock requires. The mock accepts any value in them. */
   readonly credentials: readonly (readonly [header: string, value: string])[];
 }
 
