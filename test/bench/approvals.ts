@@ -16,10 +16,10 @@ export async function measureApprovals(
   for (let at = 0; at < count; at += 1) {
     const params = { name: `item ${at}`, note: 'Bought for the workshop on Thursday.' };
     const startedAt = performance.now();
-    const suspended = successfulBodyOf(
+    const suspendedCall = successfulBodyOf(
       await agent.post('/v1/actions/call', { service: 'bench', action: 'create_item', params }),
     );
-    const id: string = suspended.approval_id;
+    const id: string = suspendedCall.approval_id;
     successfulBodyOf(await person.post(`/v1/approvals/${id}/resolve`, { resolution: 'allow' }));
     await waitForResult(agent, id);
     durations.push(performance.now() - startedAt);

@@ -31,14 +31,14 @@ export async function measureInTurn(
   );
   const readCpu = () => Promise.all(trees.map(([, tree]) => cpuSecondsOf(tree)));
   const durations: number[] = [];
-  let next = 0;
+  let nextIndex = 0;
   const cpuBefore = await readCpu();
   const startedAt = performance.now();
   const endsAt = startedAt + seconds * 1_000;
   const callInTurn = async () => {
     while (performance.now() < endsAt) {
-      const target = targets[next % targets.length];
-      next += 1;
+      const target = targets[nextIndex % targets.length];
+      nextIndex += 1;
       if (target !== undefined) durations.push(await timeCall(dispatcher, target));
     }
   };

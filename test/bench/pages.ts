@@ -34,7 +34,7 @@ await orExit(async () => {
   }
   const pages = summarisePages(loads);
   await writeReportPart('Pages', renderPages(pages, rounds));
-  const broken = listBrokenPagePromises(pages);
-  for (const each of broken) process.stdout.write(`${each}\n`);
-  if (broken.length > 0) process.exitCode = 1;
+  const brokenPromises = listBrokenPagePromises(pages);
+  for (const each of brokenPromises) process.stdout.write(`${each}\n`);
+  if (brokenPromises.length > 0) process.exitCode = 1;
 });

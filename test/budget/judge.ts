@@ -78,8 +78,8 @@ export async function measureRequest(
     return findExcesses(measured, smallest, parsingMs);
   };
   let { result, readings } = await separate.measure(async () => {
-    const [answered] = await Promise.all([sendRequest(sendable), sendOthers()]);
-    return answered;
+    const [reply] = await Promise.all([sendRequest(sendable), sendOthers()]);
+    return reply;
   });
   let excesses = findExcessesIn(readings);
   for (

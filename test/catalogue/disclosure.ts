@@ -98,9 +98,9 @@ function renderCards(action: CompiledAction, calls: readonly Params[], jq: Jq): 
   // One jq process runs all filters on all calls, because starting jq takes longer than filtering.
   // The program omits `null`, as the card does.
   const program = `[.[] | [${fields.join(', ')}] | map(if type == "array" then map(select(. != null)) else . end)]`;
-  const [disclosed] = jq.json(projections, program) as [unknown[]];
+  const [disclosedTexts] = jq.json(projections, program) as [unknown[]];
   return calls.map((params, index) =>
-    JSON.stringify([renderDescription(action.description, params), disclosed[index]]),
+    JSON.stringify([renderDescription(action.description, params), disclosedTexts[index]]),
   );
 }
 

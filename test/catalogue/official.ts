@@ -46,12 +46,12 @@ export function findOfficialOperation(
       .map(([theirPath]) => ({ document, path: theirPath })),
   );
   // If several paths match, the one with the fewest placeholders matches best.
-  const [best] = foundOperations.toSorted(
+  const [bestMatch] = foundOperations.toSorted(
     (left, right) => countPlaceholders(left.path) - countPlaceholders(right.path),
   );
-  if (best === undefined) return undefined;
-  const pathItem = best.document.paths[best.path] as Json;
-  return { ...best, operation: describeOperation(best.document, pathItem, method.toLowerCase()) };
+  if (bestMatch === undefined) return undefined;
+  const pathItem = bestMatch.document.paths[bestMatch.path] as Json;
+  return { ...bestMatch, operation: describeOperation(bestMatch.document, pathItem, method.toLowerCase()) };
 }
 
 function hasMethod(pathItem: Json, method: string): boolean {

@@ -19,9 +19,9 @@ describe('the code blocks of the README and the guides', () => {
 
   test('are valid JSON if their language is json', async () => {
     const blocks = [...(await readTestedPages()).values()].flat();
-    const json = blocks.filter(({ language, isOutput }) => language === 'json' && !isOutput);
-    expect(json.length).toBeGreaterThan(0);
-    for (const { place, text } of json) expect(() => JSON.parse(text), place).not.toThrow();
+    const jsonBlocks = blocks.filter(({ language, isOutput }) => language === 'json' && !isOutput);
+    expect(jsonBlocks.length).toBeGreaterThan(0);
+    for (const { place, text } of jsonBlocks) expect(() => JSON.parse(text), place).not.toThrow();
   });
 });
 
@@ -72,8 +72,8 @@ describe('a code block', () => {
 
 test('the shell for the blocks reports a command that fails in the middle of a block, and remembers what earlier blocks defined', async () => {
   await using shell = await startShell({ cwd: '/', environment: {} });
-  const failing = await shell.run('echo one\n(exit 7)\necho two >&2');
-  expect(failing).toEqual({ status: 7, output: 'one\ntwo\n' });
+  const failedRun = await shell.run('echo one\n(exit 7)\necho two >&2');
+  expect(failedRun).toEqual({ status: 7, output: 'one\ntwo\n' });
   expect((await shell.run('alias say="echo said"; A=1')).status).toBe(0);
   expect(await shell.run('cat; say $A')).toEqual({ status: 0, output: 'said 1\n' });
 });

@@ -21,12 +21,12 @@ const codeIn = (cell = ''): string[] =>
 
 describe('the reference in docs/reference', () => {
   test('lists every error code with its status', async () => {
-    const listed = rowsOf(await readPage('errors.md'))
+    const listedCodes = rowsOf(await readPage('errors.md'))
       .filter(([status = '']) => /^\d{3}$/.test(status))
       .flatMap(([status, codes]) => codeIn(codes).map((code) => [code, Number(status)] as const));
 
-    expect(listed).toHaveLength(Object.keys(errorCodes).length);
-    expect(Object.fromEntries(listed)).toEqual(
+    expect(listedCodes).toHaveLength(Object.keys(errorCodes).length);
+    expect(Object.fromEntries(listedCodes)).toEqual(
       Object.fromEntries(
         Object.entries(errorCodes).map(([code, { httpStatus }]) => [code, httpStatus]),
       ),
@@ -34,29 +34,29 @@ describe('the reference in docs/reference', () => {
   });
 
   test('lists every event type that subscribers receive', async () => {
-    const listed = rowsOf(await readPage('events.md'))
+    const listedTypes = rowsOf(await readPage('events.md'))
       .flatMap(([types]) => codeIn(types))
       .filter((type) => /^[a-z_]+\.[a-z_]+$/.test(type));
 
-    expect(listed.toSorted()).toEqual([...publicEventTypes, 'webhook.verification'].toSorted());
+    expect(listedTypes.toSorted()).toEqual([...publicEventTypes, 'webhook.verification'].toSorted());
   });
 
   test('lists every word for a decision about an approval', async () => {
     const [, decisions = ''] =
       /\n## Decisions\n(.*?)\n###? /s.exec(await readPage('approvals.md')) ?? [];
-    const listed = [...decisions.matchAll(/^\|([^|]*)\|([^|]*)\|/gm)]
+    const listedWords = [...decisions.matchAll(/^\|([^|]*)\|([^|]*)\|/gm)]
       .flatMap(([, word, alias]) => [...codeIn(word), ...codeIn(alias)])
       .filter((word) => word !== 'resolution');
 
-    expect(listed.toSorted()).toEqual(decisionWordNames.toSorted());
+    expect(listedWords.toSorted()).toEqual(decisionWordNames.toSorted());
   });
 
   test('lists every field of a decision', async () => {
     const [, fields = ''] =
       /\n### Fields of a decision\n(.*?)\n###? /s.exec(await readPage('approvals.md')) ?? [];
-    const listed = rowsOf(fields).flatMap(([names]) => codeIn(names));
+    const listedFields = rowsOf(fields).flatMap(([names]) => codeIn(names));
 
-    expect(['resolution', ...listed].toSorted()).toEqual(
+    expect(['resolution', ...listedFields].toSorted()).toEqual(
       Object.keys(resolveApprovalBody.shape).toSorted(),
     );
   });

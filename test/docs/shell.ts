@@ -37,7 +37,7 @@ export async function startShell(options: {
   return {
     async run(commands) {
       let output = '';
-      const finished = new Promise<number>((resolve, reject) => {
+      const statusPromise = new Promise<number>((resolve, reject) => {
         const read = (part: Buffer) => {
           output += part.toString();
           const [, status] = endMark.exec(output) ?? [];
@@ -51,7 +51,7 @@ export async function startShell(options: {
       await writeFile(file, `${commands}\n`);
       // The commands get no input, because they must not read the lines that the shell reads.
       child.stdin.write(`status=0\n. ${file} </dev/null\nprintf '\\n@end %d@\\n' $status\n`);
-      const status = await finished;
+      const status = await statusPromise;
       return { status, output: output.replace(endMark, '') };
     },
     async [Symbol.asyncDispose]() {

@@ -95,10 +95,10 @@ function askedScopes(
   query: URLSearchParams,
 ): Partial<Record<TokenKind, string[]>> {
   const { scope_parameter: parameter, scope_separator: separator = ' ', bot } = facts;
-  const read = (name: string) =>
+  const readScopes = (name: string) =>
     (query.get(name) ?? '').split(separator).filter((scope) => scope !== '');
   if (parameter === undefined) return { user: [] };
-  const [user, botScopes] = [read(parameter), bot === undefined ? [] : read(bot.scope_parameter)];
+  const [user, botScopes] = [readScopes(parameter), bot === undefined ? [] : readScopes(bot.scope_parameter)];
   if (bot === undefined) return { user };
   return { ...(user.length > 0 && { user }), ...(botScopes.length > 0 && { bot: botScopes }) };
 }
@@ -117,18 +117,18 @@ function grantOf(
     unknown: readonly string[];
   },
 ): Grant {
-  const { scopes: neededScopes, authorize_parameters: needed } = facts.refresh_needs;
-  const known = Object.entries(scopes).map(([kind, names]) => [
+  const { scopes: neededScopes, authorize_parameters: neededParameters } = facts.refresh_needs;
+  const knownScopes = Object.entries(scopes).map(([kind, names]) => [
     kind,
     names.filter((scope) => !unknown.includes(scope)),
   ]);
   return {
     redirectUri,
     challenge: facts.pkce === 'ignored' ? null : query.get('code_challenge'),
-    scopes: Object.fromEntries(known) as Grant['scopes'],
+    scopes: Object.fromEntries(knownScopes) as Grant['scopes'],
     isLasting:
       neededScopes.every((scope) => scopes.user?.includes(scope)) &&
-      Object.entries(needed).every(([name, value]) => query.get(name) === value),
+      Object.entries(neededParameters).every(([name, value]) => query.get(name) === value),
     isRedeemed: false,
     tokens: {},
   };

@@ -138,9 +138,9 @@ describe('the built-in template', () => {
       const path = `/v1/connections/${id}`;
       expectAccount(provider, successfulBodyOf(await member.get(path)));
       const { never_named: neverNamed, refresh } = provider.facts.token_answer;
-      const granted = grant.scopes[scheme.acts_as]?.filter((each) => !neverNamed.includes(each));
+      const grantedScopes = grant.scopes[scheme.acts_as]?.filter((each) => !neverNamed.includes(each));
       expect(successfulBodyOf(await member.get(path)).granted_scopes).toEqual(
-        expect.arrayContaining(granted ?? []),
+        expect.arrayContaining(grantedScopes ?? []),
       );
 
       successfulBodyOf(
@@ -154,13 +154,13 @@ describe('the built-in template', () => {
         }),
       );
       const token = () => grant.tokens[scheme.acts_as]?.access ?? '';
-      const first = token();
-      await readOnce(provider, { service, account, token: first });
+      const firstToken = token();
+      await readOnce(provider, { service, account, token: firstToken });
       if (refresh !== 'none') {
         successfulBodyOf(await member.post(`${path}/refresh`));
         // The second refresh tests what the first one answered: a new refresh token, or none.
         successfulBodyOf(await member.post(`${path}/refresh`));
-        expect(token()).not.toBe(first);
+        expect(token()).not.toBe(firstToken);
         await readOnce(provider, { service, account, token: token() });
       }
       // A call may be sent with a token that was replaced a moment before. The call is then sent
@@ -192,14 +192,14 @@ async function readOnce(
   provider: Provider,
   { service, account, token }: { service: string; account: AccountScheme; token: string },
 ): Promise<void> {
-  const read = account.actions.find(({ isRead, isUsable }) => isRead && isUsable);
-  const action = read?.action ?? '';
+  const readAction = account.actions.find(({ isRead, isUsable }) => isRead && isUsable);
+  const action = readAction?.action ?? '';
   const params = readCheck(account.key).calls[action] ?? {};
   const callsWithToken = () => provider.calls.filter((each) => each === token).length;
-  const before = callsWithToken();
+  const countBefore = callsWithToken();
   const reply = await memberOf(provider).post('/v1/actions/call', { service, action, params });
   expect(successfulBodyOf(reply)).toMatchObject({ status: 'called' });
-  expect(callsWithToken()).toBe(before + 1);
+  expect(callsWithToken()).toBe(countBefore + 1);
 }
 
 const schemeOf = (key: string) => accountSchemes.find(({ scheme }) => scheme.provider === key)!;
@@ -264,8 +264,8 @@ describe('the account at', () => {
       const provider = engine.provider(key);
       const { id, grant } = await connect(provider, connectionBody(key, 'ended'));
       endGrant(provider, grant);
-      const refreshed = await memberOf(provider).post(`/v1/connections/${id}/refresh`);
-      expect([refreshed.status, refreshed.body.error]).toEqual([424, 'reauth_required']);
+      const refreshReply = await memberOf(provider).post(`/v1/connections/${id}/refresh`);
+      expect([refreshReply.status, refreshReply.body.error]).toEqual([424, 'reauth_required']);
     },
   );
 });

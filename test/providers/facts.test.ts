@@ -75,8 +75,8 @@ function differencesOf(row: OauthProvider, facts: ProviderFacts): string[] {
       ownValue,
       documented.includes(ownValue) ? ownValue : documented.join(' or '),
     );
-  const expectNothingAbsent = (field: string, absent: readonly string[]) =>
-    compareField(field, absent.length === 0 ? 'all' : `without ${absent.join(' ')}`, 'all');
+  const expectNothingAbsent = (field: string, absentNames: readonly string[]) =>
+    compareField(field, absentNames.length === 0 ? 'all' : `without ${absentNames.join(' ')}`, 'all');
 
   compareField(
     'authorization_url',
@@ -227,10 +227,10 @@ describe('the built-in template', () => {
     ({ scheme: { provider }, facts, actions }) => {
       const scopesAlways = getRow(provider).scopes_always;
       for (const { action, scopes } of actions) {
-        const absent = scopes
+        const absentScopes = scopes
           .flatMap((scope) => facts.scope_requires[scope] ?? [])
           .filter((scope) => !scopes.includes(scope) && !scopesAlways.includes(scope));
-        expect.soft(absent, action).toEqual([]);
+        expect.soft(absentScopes, action).toEqual([]);
       }
     },
   );

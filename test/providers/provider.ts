@@ -47,10 +47,10 @@ export interface Provider {
 }
 
 export function createProvider(key: string, facts: ProviderFacts): Provider {
-  const filled = JSON.parse(fillPlaceholders(key, JSON.stringify(facts))) as ProviderFacts;
+  const filledFacts = JSON.parse(fillPlaceholders(key, JSON.stringify(facts))) as ProviderFacts;
   return {
     key,
-    facts: filled,
+    facts: filledFacts,
     app: null,
     codes: new Map(),
     accessTokens: new Map(),
@@ -85,14 +85,14 @@ export function issueTokens(
   grant: Grant,
   { kind, keepsRefreshToken }: { kind: TokenKind; keepsRefreshToken: boolean },
 ): IssuedTokens {
-  const before = grant.tokens[kind];
+  const earlierTokens = grant.tokens[kind];
   const name = `${provider.key}-${kind}-${randomUUID()}`;
   const isRenewable = grant.isLasting && provider.facts.token_answer.refresh !== 'none';
   const newRefresh = isRenewable ? `CANARY-refresh-${name}` : null;
-  const refresh = before !== undefined && keepsRefreshToken ? before.refresh : newRefresh;
+  const refresh = earlierTokens !== undefined && keepsRefreshToken ? earlierTokens.refresh : newRefresh;
   const tokens = { access: `CANARY-access-${name}`, refresh };
-  if (before !== undefined) provider.accessTokens.delete(before.access);
-  if (before?.refresh && before.refresh !== refresh) provider.refreshTokens.delete(before.refresh);
+  if (earlierTokens !== undefined) provider.accessTokens.delete(earlierTokens.access);
+  if (earlierTokens?.refresh && earlierTokens.refresh !== refresh) provider.refreshTokens.delete(earlierTokens.refresh);
   provider.accessTokens.set(tokens.access, { grant, kind });
   if (refresh !== null) provider.refreshTokens.set(refresh, { grant, kind });
   grant.tokens[kind] = tokens;
@@ -116,6 +116,6 @@ export function unknownScopesOf(
   kind: TokenKind,
   scopes: readonly string[],
 ): string[] {
-  const known = new Set(scopesOf(facts, kind));
-  return scopes.filter((scope) => !known.has(scope));
+  const knownScopes = new Set(scopesOf(facts, kind));
+  return scopes.filter((scope) => !knownScopes.has(scope));
 }

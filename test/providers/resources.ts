@@ -25,8 +25,8 @@ export function answerWithToken(provider: Provider, request: EngineRequest): Eng
     calls.push(token);
     return { status: 200, body: facts.api.answer };
   }
-  const granted = issuedToken.grant.scopes[issuedToken.kind] ?? [];
-  if (account.scopes.length > 0 && !account.scopes.some((scope) => granted.includes(scope))) {
+  const grantedScopes = issuedToken.grant.scopes[issuedToken.kind] ?? [];
+  if (account.scopes.length > 0 && !account.scopes.some((scope) => grantedScopes.includes(scope))) {
     return refuse(403, `needs one of the scopes ${account.scopes.join(' ')}`);
   }
   const wrongHeader = Object.entries(account.headers).find(

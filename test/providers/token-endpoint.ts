@@ -74,9 +74,9 @@ export function authenticate(
   if (!ways.includes(method)) {
     throw new Refused('invalid_client', `the client must not authenticate by ${method}`);
   }
-  const [, pair = ''] = /^Basic (.+)$/.exec(authorization ?? '') ?? [];
-  const basic = Buffer.from(pair, 'base64').toString().split(':').map(decodeURIComponent);
-  const [id, secret] = isSecretInBody ? [fields['client_id'], fields['client_secret']] : basic;
+  const [, encodedPair = ''] = /^Basic (.+)$/.exec(authorization ?? '') ?? [];
+  const basicCredentials = Buffer.from(encodedPair, 'base64').toString().split(':').map(decodeURIComponent);
+  const [id, secret] = isSecretInBody ? [fields['client_id'], fields['client_secret']] : basicCredentials;
   if (app === null || id !== app.clientId || secret !== app.clientSecret) {
     throw new Refused('invalid_client', 'wrong client or secret');
   }
@@ -115,11 +115,11 @@ function refreshTokens(provider: Provider, request: EngineRequest, fields: Field
   if (answer.refresh_url !== undefined && !isSentTo(answer.refresh_url, request)) {
     throw new Refused('invalid_request', `refreshes go to ${answer.refresh_url}`);
   }
-  const known = provider.refreshTokens.get(fields['refresh_token'] ?? '');
-  if (known === undefined) {
+  const issuedToken = provider.refreshTokens.get(fields['refresh_token'] ?? '');
+  if (issuedToken === undefined) {
     throw new Refused(refusal.used_refresh_token, 'unknown or used refresh token');
   }
-  return withTokens(answer.others, provider, { ...known, isFirst: false });
+  return withTokens(answer.others, provider, { ...issuedToken, isFirst: false });
 }
 
 /**
@@ -157,10 +157,10 @@ function withTokens(
     ...(answer.id_token && scopes.includes('openid') && { id_token: createIdToken(provider) }),
     ...bot?.others,
   };
-  const at = bot === undefined ? answer.at : undefined;
-  if (at === undefined) return { ...body, ...members };
-  const container = (body as Record<string, object>)[at];
-  return { ...body, [at]: { ...container, ...members } };
+  const containerName = bot === undefined ? answer.at : undefined;
+  if (containerName === undefined) return { ...body, ...members };
+  const container = (body as Record<string, object>)[containerName];
+  return { ...body, [containerName]: { ...container, ...members } };
 }
 
 /** An ID token without a signature. The product reads no ID tokens. */

@@ -130,10 +130,10 @@ export async function judgeDirectLoad(
     POST: 'action.intent started, action.outcome called',
   };
   return calls.flatMap(({ method, path, auditId }) => {
-    const arrived = hits.get(path)?.length ?? 0;
+    const arrivalCount = hits.get(path)?.length ?? 0;
     const records = recordsByCall.get(auditId) ?? 'nothing';
     return [
-      ...(arrived === 1 ? [] : [`${path} arrived ${arrived} times`]),
+      ...(arrivalCount === 1 ? [] : [`${path} arrived ${arrivalCount} times`]),
       ...(records === expected[method] ? [] : [`${path} is recorded as: ${records}`]),
     ];
   });

@@ -146,7 +146,7 @@ export async function runSideBySide(run: Run): Promise<Outcome> {
   // A replica of audit in the last release is started, because only that release certainly knows
   // all columns that the audit chain covers.
   await deployment.start('audit', run.releases.at(-1) ?? run.firstRelease);
-  const chain = await verifyChain(owner);
+  const chainVerification = await verifyChain(owner);
   return {
     approvals: verdict.figures.approvals,
     directCalls: directLoad.calls.length,
@@ -159,7 +159,7 @@ export async function runSideBySide(run: Run): Promise<Outcome> {
       ...judgeDeliveries(watch.eventCounts, receiver),
       ...(await listUnreadableRecords(tables)),
       ...deployment.crashes,
-      ...(chain.valid === true ? [] : [`the audit chain: ${JSON.stringify(chain)}`]),
+      ...(chainVerification.valid === true ? [] : [`the audit chain: ${JSON.stringify(chainVerification)}`]),
     ],
   };
 }

@@ -110,23 +110,23 @@ function toleranceOf(name: string): Tolerance {
 function startLoad(targets: readonly Target[]): Load {
   const dispatcher = new Agent({ connections: callerCount });
   let isStopped = false;
-  let answered = 0;
-  let refused = 0;
-  const call = async ({ url, method, headers = {}, body = '' }: Target) => {
+  let answeredCount = 0;
+  let refusedCount = 0;
+  const makeCall = async ({ url, method, headers = {}, body = '' }: Target) => {
     const reply = await request(url, { dispatcher, method, headers, body });
     await reply.body.dump();
-    answered += 1;
-    if (reply.statusCode !== 200) refused += 1;
+    answeredCount += 1;
+    if (reply.statusCode !== 200) refusedCount += 1;
   };
   const callLoops = Array.from({ length: callerCount }, async (_, caller) => {
     for (let n = caller; !isStopped; n += 1) {
       const target = targets[n % targets.length];
-      if (target !== undefined) await call(target).catch(() => void (refused += 1));
+      if (target !== undefined) await makeCall(target).catch(() => void (refusedCount += 1));
     }
   });
   return {
-    countAnswered: () => answered,
-    countRefused: () => refused,
+    countAnswered: () => answeredCount,
+    countRefused: () => refusedCount,
     async [Symbol.asyncDispose]() {
       isStopped = true;
       await Promise.all(callLoops);
@@ -145,21 +145,21 @@ function startApprovals(
 ): AsyncDisposable & { readonly countCancelled: () => number } {
   const agent = createCaller(gateway.url, { ...gateway.get.headers });
   let isStopped = false;
-  let cancelled = 0;
+  let cancelledCount = 0;
   const raiseAndCancel = async () => {
     for (let n = 0; !isStopped; n += 1) {
       const call = { service: 'http', method: 'POST', url, body: { n } };
       const { body } = await agent.post('/v1/actions/call', call);
       const reply = await agent.post(`/v1/approvals/${body.approval_id}/cancel`, {});
       if (reply.status !== 200) throw new Error(`not cancelled: ${JSON.stringify(reply.body)}`);
-      cancelled += 1;
+      cancelledCount += 1;
       await sleep(approvalPauseMs);
     }
   };
   const running = raiseAndCancel();
   running.catch(() => undefined);
   return {
-    countCancelled: () => cancelled,
+    countCancelled: () => cancelledCount,
     async [Symbol.asyncDispose]() {
       isStopped = true;
       await running;

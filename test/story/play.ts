@@ -31,15 +31,15 @@ export async function playStory({
   const credential = `CANARY-${randomUUID()}`;
 
   const user = await signIn(signInUrl);
-  const me = await ok(user.get('/v1/identities/me'));
+  const me = await expectBody(user.get('/v1/identities/me'));
   say(`signed in as ${me.name} (${me.role}) of org ${me.org.name}, user ${me.id}`);
 
-  const agent = await ok(user.post('/v1/identities/agents', { name: 'deploy-bot' }), 201);
-  const key = await ok(user.post(`/v1/identities/${agent.id}/keys`, { name: 'demo' }), 201);
+  const agent = await expectBody(user.post('/v1/identities/agents', { name: 'deploy-bot' }), 201);
+  const key = await expectBody(user.post(`/v1/identities/${agent.id}/keys`, { name: 'demo' }), 201);
   const bot = createCallerWithKey(origin, key.key);
   say(`created agent ${agent.path.join('/')} ${agent.id} with key ${key.hint}…`);
 
-  const secret = await ok(
+  const secret = await expectBody(
     user.post('/v1/secrets', {
       name: 'github_token',
       value: credential,
@@ -50,15 +50,15 @@ export async function playStory({
   );
   say(`stored secret ${secret.name} version ${secret.version}, for ${secret.allowed_hosts} only`);
 
-  const service = await ok(
+  const service = await expectBody(
     user.post('/v1/services', { template: 'github', tier: 'org', base_url: github.url }),
     201,
   );
   say(`connected ${service.name} (${service.actions_count} actions) to ${service.base_url}`);
 
-  const webhook = await ok(user.post('/v1/webhooks', { url: receiver.url }), 201);
+  const webhook = await expectBody(user.post('/v1/webhooks', { url: receiver.url }), 201);
   receiver.secret = webhook.secret;
-  await until(async () => (await ok(user.get(`/v1/webhooks/${webhook.id}`))).status === 'active');
+  await until(async () => (await expectBody(user.get(`/v1/webhooks/${webhook.id}`))).status === 'active');
   say(`subscribed webhook ${webhook.id}; its endpoint answered the handshake`);
   await using feed = await openFeed(origin, user.cookie);
 
@@ -67,7 +67,7 @@ export async function playStory({
   await feed.until('approval.raised', firstEnvelope.approval_id);
   say(`the dashboard heard of it by SSE`);
 
-  const resolvedApproval = await ok(
+  const resolvedApproval = await expectBody(
     user.post(`/v1/approvals/${firstEnvelope.approval_id}/resolve`, { resolution: 'allow' }),
   );
   assert.equal(resolvedApproval.status, 'allowed');
@@ -111,7 +111,7 @@ async function callReadWithoutRule(
   say: Stage['say'],
   credential: string,
 ): Promise<void> {
-  const read = await ok(
+  const read = await expectBody(
     bot.post('/v1/actions/call', {
       service: 'github',
       action: 'list_issues',
@@ -134,9 +134,9 @@ const createIssueCall = (title: string) => ({
 });
 
 async function suspendCall(bot: Caller, say: Stage['say'], title: string) {
-  const dryRunAnswer = await ok(bot.post('/v1/actions/validate', createIssueCall(title)));
+  const dryRunAnswer = await expectBody(bot.post('/v1/actions/validate', createIssueCall(title)));
   assert.equal(dryRunAnswer.outcome, 'would_require_approval');
-  const envelope = await ok(bot.post('/v1/actions/call', createIssueCall(title)), 202);
+  const envelope = await expectBody(bot.post('/v1/actions/call', createIssueCall(title)), 202);
   assert.equal(envelope.status, 'pending_approval');
   assert.deepEqual(envelope.permission_keys, ['github:create_issue:acme/site'].map(orgKey));
   say(`write: ${envelope.action_description} → suspended, approval ${envelope.approval_id}`);
@@ -170,7 +170,7 @@ async function rememberPermission(
 ): Promise<void> {
   const title = 'Remember me';
   const envelope = await suspendCall(bot, say, title);
-  const resolvedApproval = await ok(
+  const resolvedApproval = await expectBody(
     user.post(`/v1/approvals/${envelope.approval_id}/resolve`, {
       resolution: 'allow_remember',
       remember_keys: envelope.suggested_tiers[0].keys,
@@ -179,10 +179,10 @@ async function rememberPermission(
   );
   await resumeUntilCalled(bot, envelope.approval_id);
   const before = github.hits.length;
-  const directAnswer = await ok(bot.post('/v1/actions/call', createIssueCall('No need to ask')));
+  const directAnswer = await expectBody(bot.post('/v1/actions/call', createIssueCall('No need to ask')));
   assert.equal(directAnswer.status, 'called');
   assert.equal(github.hits.length, before + 1);
-  const { items } = await ok(user.get('/v1/rules'));
+  const { items } = await expectBody(user.get('/v1/rules'));
   const rule = items.find(
     (each: { approval_id: string }) => each.approval_id === resolvedApproval.id,
   );
@@ -203,12 +203,12 @@ async function denyCall(
     action: 'update_issue',
     params: { repository: 'acme/site', issue_number: 7, state: 'closed' },
   };
-  const envelope = await ok(bot.post('/v1/actions/call', call), 202);
+  const envelope = await expectBody(bot.post('/v1/actions/call', call), 202);
   const reason = 'Close it in the meeting instead.';
-  await ok(
+  await expectBody(
     user.post(`/v1/approvals/${envelope.approval_id}/resolve`, { resolution: 'deny', reason }),
   );
-  const deniedAnswer = await ok(
+  const deniedAnswer = await expectBody(
     bot.post('/v1/actions/call', { approval_id: envelope.approval_id }),
   );
   assert.equal(deniedAnswer.status, 'denied');
@@ -237,20 +237,20 @@ async function checkAuditLog(
   ];
   let rows: { type: string; description: string }[] = [];
   await until(async () => {
-    rows = (await ok(user.get(`/v1/audit?approval_id=${approvalId}&limit=50`))).items;
+    rows = (await expectBody(user.get(`/v1/audit?approval_id=${approvalId}&limit=50`))).items;
     return types.every((type) => rows.some((row) => row.type === type));
   });
   for (const type of types) {
     assert.equal(rows.filter((row) => row.type === type).length, 1, `${type} is audited once`);
   }
-  const chainVerification = await ok(user.get('/v1/audit/verify'));
+  const chainVerification = await expectBody(user.get('/v1/audit/verify'));
   assert.equal(chainVerification.valid, true);
-  const wholeAudit = JSON.stringify(await ok(user.get('/v1/audit?limit=200')));
+  const wholeAudit = JSON.stringify(await expectBody(user.get('/v1/audit?limit=200')));
   assert.ok(!wholeAudit.includes(credential), 'the credential is nowhere in the audit log');
   say(`audited: ${types.join(', ')}; chain of ${chainVerification.rows_checked} rows verified`);
 }
 
-async function ok(pendingReply: ReturnType<Caller['get']>, status = 200) {
+async function expectBody(pendingReply: ReturnType<Caller['get']>, status = 200) {
   const reply = await pendingReply;
   assert.equal(reply.status, status, JSON.stringify(reply.body));
   return reply.body;

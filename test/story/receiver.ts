@@ -27,7 +27,7 @@ export interface Receiver extends Disposable {
  * docs/reference/events.md#verifying-a-delivery.
  */
 export async function startReceiver(): Promise<Receiver> {
-  const delivered: DeliveredEvent[] = [];
+  const deliveredEvents: DeliveredEvent[] = [];
   const refused: string[] = [];
   const seenIds = new Set<string>();
   const server = createServer((request, reply) => {
@@ -49,7 +49,7 @@ export async function startReceiver(): Promise<Receiver> {
         reply.writeHead(200).end(envelope.data.challenge);
         return;
       }
-      if (!seenIds.has(envelope.id)) delivered.push(envelope);
+      if (!seenIds.has(envelope.id)) deliveredEvents.push(envelope);
       seenIds.add(envelope.id);
       reply.writeHead(204).end();
     });
@@ -58,7 +58,7 @@ export async function startReceiver(): Promise<Receiver> {
   await once(server, 'listening');
   const receiver: Receiver = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`,
-    receivedEvents: delivered,
+    receivedEvents: deliveredEvents,
     refusalReasons: refused,
     secret: undefined,
     [Symbol.dispose]() {

@@ -38,12 +38,12 @@ export interface Collector extends Disposable {
 
 /** Starts a collector of OpenTelemetry data on loopback that keeps everything it gets. */
 export async function startCollector(): Promise<Collector> {
-  let received: { readonly path: string | undefined; readonly body: Buffer }[] = [];
+  let receivedRequests: { readonly path: string | undefined; readonly body: Buffer }[] = [];
   const server = createServer((request, reply) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
-      received.push({ path: request.url, body: Buffer.concat(chunks) });
+      receivedRequests.push({ path: request.url, body: Buffer.concat(chunks) });
       reply.setHeader('content-type', 'application/json').end('{}');
     });
   });
@@ -51,13 +51,13 @@ export async function startCollector(): Promise<Collector> {
   await once(server, 'listening');
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    telemetry: () => Buffer.concat(received.map(({ body }) => body)),
+    telemetry: () => Buffer.concat(receivedRequests.map(({ body }) => body)),
     spans: () =>
-      received
+      receivedRequests
         .filter(({ path }) => path === '/v1/traces')
         .flatMap(({ body }) => (JSON.parse(body.toString()) as TraceExport).resourceSpans ?? [])
         .flatMap(({ scopeSpans = [] }) => scopeSpans.flatMap(({ spans = [] }) => spans)),
-    reset: () => void (received = []),
+    reset: () => void (receivedRequests = []),
     [Symbol.dispose]() {
       server.closeAllConnections();
       server.close();

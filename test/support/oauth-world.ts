@@ -113,7 +113,7 @@ export async function startOauthWorld({
     RATE_USER_PER_MINUTE: '0',
     RATE_REGISTER_PER_HOUR: '0',
     RATE_PUBLIC_PER_MINUTE: '0',
-    // Without this grace period, every second use of a refresh token is refused. Most tests are
+    // Without a grace period, a refresh token that is used again is refused at once. Most tests are
     // about such a use, and not about a client that lost an answer.
     REFRESH_REUSE_GRACE_SECONDS: '0',
     ...settings,
