@@ -8,8 +8,8 @@ import type { EngineAnswer, EngineRequest } from './engine.ts';
 type Fields = Readonly<Record<string, string>>;
 
 /**
- * A refusal by the token endpoint. `isCodeRefused` tells that the code was refused; the provider may
- * answer that with a body of its own.
+ * A refusal by the token endpoint. `isCodeRefused` is true if the code was refused. Some providers
+ * answer that with a body of their own.
  */
 class Refused extends Error {
   readonly error: string;
