@@ -47,21 +47,22 @@ export interface Deps extends ComponentClients {
   readonly refusals: Refusals;
   readonly feed: Feed;
   /**
-   * Tells the executors to end the read with this audit id, because its client has disconnected.
+   * Tells the executors that the client of the read with this audit id has disconnected, so that
+   * they end the read.
    */
   readonly announceDisconnect: (auditId: string) => void;
-  /** Passes on what became of a call, for the log and for a person at a terminal. */
+  /** Passes on the outcome of a call, for the log and for a person at a terminal. */
   readonly reportCall: (report: CallReport) => void;
   /** Notices when the executor of a call is dead. */
   readonly executors: ExecutorFollower;
-  /** Limits how many calls are asked of a second executor. */
+  /** Limits how many calls are sent to a second executor. */
   readonly secondExecutions: RepetitionBudget;
   readonly rates: RateLimits;
   readonly slots: RequestSlots;
   readonly auditShare: AuditShare;
   /** Limits on the JSON of a request. */
   readonly limits: CallLimits;
-  /** Returns the gateway's own address, which is known once its port is. */
+  /** Returns the gateway's own address, which is known only once its port is known. */
   readonly site: () => Site;
   /** The origins of other sites whose pages may use `/mcp`. */
   readonly mcpOrigins: readonly string[];

@@ -13,8 +13,8 @@ import type { RouteHandler, RouteInput } from './http/route-handler.ts';
 import { createHandlers } from './handlers.ts';
 
 /**
- * One request, and the answer of each endpoint that the request reaches. An endpoint without an
- * answer here returns `{}`.
+ * One request, and the answers of the endpoints that it reaches. An endpoint without an answer here
+ * returns `{}`.
  */
 interface Scenario {
   readonly body?: unknown;
@@ -35,7 +35,7 @@ const connectionCall = { connection: 'google', method: 'GET', url: 'https://exam
 const calls: readonly Scenario[] = [
   { answers: { ...permitDecision, 'executor.execute': () => ({ kind: 'called' }) } },
   {
-    // A suspended call has used the same idempotency key before, and the caller waits for its
+    // An earlier call with the same idempotency key was suspended, and the caller waits for its
     // decision.
     headers: { prefer: 'wait=1' },
     answers: {
@@ -52,7 +52,7 @@ const calls: readonly Scenario[] = [
   },
 ];
 
-/** Requests for those routes that do not call all of their endpoints when the body is empty. */
+/** Requests for the routes that would not call all of their endpoints if the body were empty. */
 const scenarios: Partial<Record<RouteName, readonly Scenario[]>> = {
   callAction: calls.map((call) => ({ ...call, body: action })),
   callConnection: calls.map((call) => ({ ...call, body: connectionCall })),
@@ -116,7 +116,7 @@ test.for(Object.entries<RouteSpec>(httpRoutes))(
         depsOf({ recordedSubjects: requestedSubjects, answers: scenario.answers ?? {} }),
       );
       const handler = handlers[name as RouteName] as unknown as RouteHandler<RouteSpec>;
-      // This test counts only which endpoints are called; the handler may fail on the answer `{}`.
+      // This test only checks which endpoints are called; the handler may fail on the answer `{}`.
       await handler(inputOf(scenario)).catch(() => undefined);
     }
     expect([...requestedSubjects].toSorted()).toEqual(endpointsOf(spec).toSorted());

@@ -58,7 +58,7 @@ describe('the authenticator', () => {
     expect(asked).toHaveLength(2);
   });
 
-  test('refuses a token that is too long without asking auth', async () => {
+  test('refuses a token that is too long, and does not ask auth about it', async () => {
     const { authenticator, asked } = start();
 
     await expect(
@@ -88,7 +88,7 @@ describe('the credential of a request', () => {
   });
 
   test.for(['POST', 'PUT', 'PATCH', 'DELETE'])(
-    'is a session cookie of a %s request only if the request has the gateway’s own Origin',
+    'is the session cookie for a %s request only if its Origin header is the gateway’s own',
     (method) => {
       const cookie = 'gateway_session=s';
 

@@ -16,8 +16,8 @@ export interface Authenticator {
   /**
    * Throws `unauthenticated` for an unknown, expired or revoked credential. If `address` is given,
    * failed attempts from this address are counted. After too many of them, credentials from this
-   * address are refused with `rate_limited` and not looked up, except those that were valid at
-   * their last look-up.
+   * address are refused with `rate_limited` and not looked up. Credentials that were valid at their
+   * last look-up are excepted.
    */
   authenticate(credential: Credential, address?: string): Promise<Caller>;
   /** Drops all cached callers, because a credential, chain or role has changed. */
@@ -39,8 +39,9 @@ const remainingMsMin = 4_000;
 const tokenCharactersMax = 512;
 
 /**
- * Looks tokens up at auth and caches the callers for half a second. Auth's answer may be as old, so
- * a revocation takes effect within a second (docs/reference/identities.md#lifetimes).
+ * Looks tokens up at auth and caches the callers for half a second. The answer of auth may itself
+ * be half a second old, so a revocation takes effect within a second
+ * (docs/reference/identities.md#lifetimes).
  */
 export function createAuthenticator(
   client: Pick<Client<typeof auth>, 'authenticate'>,

@@ -8,8 +8,8 @@ import type { Site } from './domain/site.ts';
 const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /**
- * Returns the bearer token of a request or, without one, the session cookie. A request that is
- * authenticated by a cookie and has an unsafe method must come from a page of the gateway itself.
+ * Returns the bearer token of a request or, if there is none, the session cookie. A request with an
+ * unsafe method that is authenticated by the cookie must come from a page of the gateway itself.
  */
 export function readCredential(
   site: Site,

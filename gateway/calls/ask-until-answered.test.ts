@@ -4,7 +4,7 @@ import { LostConnectionError, createRepetitionBudget } from '#bus';
 import { AppError } from '#errors';
 import { askUntilAnswered } from './ask-until-answered.ts';
 
-/** A call whose executors answer, and fall silent, when the test says so. */
+/** A call for which the test controls when executors answer and when their beats stop naming it. */
 function startAsking({ budget = createRepetitionBudget() } = {}) {
   const requests: PromiseWithResolvers<string>[] = [];
   let silence = Promise.withResolvers<'silent'>();
@@ -81,7 +81,7 @@ describe('a call that no executor reports as under way', () => {
     await expect(call.answer).resolves.toBe('done');
   });
 
-  test('is answered by the first executor, if that was only paused', async () => {
+  test('is answered by the first executor if this executor was only paused', async () => {
     const call = startAsking();
 
     await call.fallSilent();
@@ -92,7 +92,7 @@ describe('a call that no executor reports as under way', () => {
     expect(call.count()).toBe(2);
   });
 
-  test('is answered by the next executor, when the first one reads the request too late', async () => {
+  test('is answered by the next executor if the first one reads the request too late', async () => {
     const call = startAsking();
 
     await call.fallSilent();
@@ -102,7 +102,7 @@ describe('a call that no executor reports as under way', () => {
     await expect(call.answer).resolves.toBe('done');
   });
 
-  test('is answered by the executor that has the answer, when another one refuses at the same moment', async () => {
+  test('is answered by the executor that has the result, even if another executor refuses at the same moment', async () => {
     const call = startAsking();
 
     await call.fallSilent();
@@ -112,7 +112,7 @@ describe('a call that no executor reports as under way', () => {
   });
 
   test.for([inProgressError, noExecutorError])(
-    'is lost after the second repetition and a further silence, when others answer $code',
+    'counts as lost after two repetitions and a third silence if the other executors answer $code',
     async (error) => {
       const call = startAsking();
 
@@ -127,7 +127,7 @@ describe('a call that no executor reports as under way', () => {
     },
   );
 
-  test('is lost when every executor answers and one of them says that it is under way', async () => {
+  test('counts as lost if every executor answers with an error and one says that the call is under way', async () => {
     const call = startAsking();
 
     await call.fallSilent();
@@ -137,7 +137,7 @@ describe('a call that no executor reports as under way', () => {
     await expect(call.answer).rejects.toMatchObject(lostAnswerError);
   });
 
-  test('fails with the error of the first executor, when no executor accepted it', async () => {
+  test('fails with the error of the first executor if no executor accepted the call', async () => {
     const call = startAsking();
 
     await call.fallSilent();
@@ -147,7 +147,7 @@ describe('a call that no executor reports as under way', () => {
     await expect(call.answer).rejects.toBe(noExecutorError);
   });
 
-  test('is not requested again when the repetition budget is used up', async () => {
+  test('is not requested again if the repetition budget is used up', async () => {
     const budget = createRepetitionBudget(() => 0);
     while (budget.spend());
     const call = startAsking({ budget });
@@ -170,7 +170,7 @@ describe('a call whose connection was lost', () => {
     await expect(call.answer).resolves.toBe('done');
   });
 
-  test('that its executor still has in hand is requested once more when the executor has ended it', async () => {
+  test('is requested once more after its executor, which was still running it, has ended it', async () => {
     const call = startAsking();
 
     await call.answerWith(0, connectionLostError);
@@ -182,7 +182,7 @@ describe('a call whose connection was lost', () => {
     await expect(call.answer).resolves.toBe('done');
   });
 
-  test('and that no executor accepts any more counts as lost, because it may have been sent', async () => {
+  test('counts as lost if no other executor accepts it, because it may have been sent', async () => {
     const call = startAsking();
 
     await call.answerWith(0, connectionLostError);

@@ -5,7 +5,7 @@ import type { ErrorCode } from '#contracts/errors';
 import { AppError } from '#errors';
 
 interface AskOptions<T> {
-  /** Asks an executor for the call; each time with the same permit. */
+  /** Asks an executor to run the call; each time with the same permit. */
   readonly askExecutor: () => Promise<T>;
   readonly followedCall: FollowedCall;
   readonly budget: RepetitionBudget;
@@ -14,18 +14,21 @@ interface AskOptions<T> {
 type Answer<T> = { readonly executed: T } | { readonly error: AppError };
 
 const repetitionsMax = 2;
-/** After two missed beats, and as much again for a busy machine, another executor is asked. */
+/**
+ * Another executor is asked after this silence: two missed beats, and as much again because the
+ * machine may be busy.
+ */
 const repeatAfterSilentMs = 1_500;
 /**
- * After the last repetition, a call without a sign from any executor for this long counts as lost.
- * This is longer than the pause before a repetition, because an executor that was only paused may
- * still send the real answer.
+ * After the last repetition, a call that no executor reports for this long counts as lost. This is
+ * longer than the silence before a repetition, because an executor that was only paused may still
+ * send the real answer.
  */
 const lostAfterSilentMs = 5_000;
 
 /**
- * Once a call has been asked for twice, these errors of one executor do not say what another
- * executor made of it: it still runs the call, or this one did not.
+ * When several executors were asked, these errors of one of them do not tell what happened at the
+ * other: either another one still runs the call, or this one did not run it.
  */
 const inconclusiveCodes: readonly ErrorCode[] = [
   'execution_in_progress',
@@ -34,16 +37,17 @@ const inconclusiveCodes: readonly ErrorCode[] = [
 ];
 
 /**
- * Asks for a call until an executor answers. When no executor has named the call in its beats for a
- * while, its executor is probably dead, and another one is asked. That is safe, because of all
- * executors that get the same permit only the one that writes the dispatch row sends a non-read; the
- * others answer what became of it. A read may be sent twice, and is recorded once.
+ * Asks executors to run a call until one of them answers. When the beats of the executors have not
+ * named the call for a while, its executor is probably dead, and another one is asked. This is
+ * safe: of all executors that get the same permit, only the one that writes the dispatch row sends
+ * a non-read. The others answer what became of the call. A read may be sent twice, but is recorded
+ * once.
  *
- * When the connection to the bus was lost, another executor is asked as soon as there is a connection
- * again. If the first one still has the call in hand, its outcome is asked for when it no longer names
- * the call.
+ * When the connection to the bus was lost, another executor is asked as soon as the connection is
+ * back. If the first executor is still running the call, the outcome is requested once the
+ * executor's beats no longer name the call.
  *
- * After the last repetition, a further silence ends the call as a lost one.
+ * If the executors stay silent after the last repetition, the call counts as lost.
  */
 export async function askUntilAnswered<T>({
   askExecutor: ask,
@@ -96,8 +100,8 @@ async function toAnswer<T>(pendingRequest: Promise<T>): Promise<Answer<T>> {
 }
 
 /**
- * The error when every executor that was asked has left the outcome open. If one of them may have
- * sent the call, its answer is lost.
+ * The error if the outcome is still open after every executor that was asked has answered. If one
+ * of them may have sent the call, the answer of the call is lost.
  */
 function combineErrors(errors: readonly AppError[]): AppError {
   const mayHaveSentCall = ({ code, details }: AppError) =>

@@ -14,10 +14,10 @@ const rereadEveryMs = 5_000;
 const resumeMsMax = 120_000;
 
 /**
- * Delays the answer of a suspended call until its approval is decided and the call was replayed;
- * without auto-call, only until the decision. If the waiting time ends, the client disconnects or
- * the gateway stops before that, the answer is the current state of the approval. Nothing is lost
- * if this process ends, because the approval is stored.
+ * Delays the answer to a suspended call until its approval is decided and the call was replayed.
+ * Without auto-call, the answer is delayed only until the decision. If the waiting time ends, the
+ * client disconnects or the gateway stops before that, the answer is the current state of the
+ * approval. Nothing is lost if this process ends, because the approval is stored.
  */
 export async function awaitDecision(
   deps: CallDeps,
@@ -88,7 +88,7 @@ async function readApproval(
   }
 }
 
-/** Returns the stored outcome, which is also the answer to a call with only `approval_id`. */
+/** Returns the stored outcome. A call with only `approval_id` gets the same answer. */
 async function getOutcome(
   deps: CallDeps,
   { authenticate, context }: IncomingCall,

@@ -14,8 +14,9 @@ type WaitOptions = Pick<IncomingCall, 'authenticate' | 'waitMs'> & {
 };
 
 /**
- * Returns a request once it is closed, or as it is when the waiting time ends, the client
- * disconnects or the gateway stops. Nothing is held meanwhile but a listener of the feed.
+ * Returns a request as soon as it is closed. If the waiting time ends, the client disconnects or
+ * the gateway stops first, it returns the request as it is then. Waiting only occupies one listener
+ * of the feed.
  */
 export async function awaitRequest(
   deps: Pick<Deps, 'executor' | 'feed' | 'stopping'>,

@@ -3,9 +3,9 @@ import type { Deps } from '../deps.ts';
 import type { CallLimits } from './domain/call-body.ts';
 
 /**
- * Returns the limits for one call. The limits on the request count params or a body that are sent
- * as JSON text as a single value. The values inside this text are therefore charged to the caller's
- * rate limit separately.
+ * Returns the limits for one call. If params or a body are sent as JSON text, the limits on the
+ * request count this text as a single value. The values inside the text are therefore charged to
+ * the caller's rate limit separately.
  */
 export function limitsOfCall(
   { limits, rates }: Pick<Deps, 'limits' | 'rates'>,

@@ -23,19 +23,19 @@ export interface PermittedCall {
   readonly decision: PermitDecision;
 }
 
-/** The executor has this much more time to answer than the upstream has. */
+/** The executor has this much more time to answer than the upstream. */
 const executorExtraMs = 8_000;
 /**
- * The pauses before each further attempt. After the refusal `full`, another executor may have room,
- * so the first pauses are short, and only from the third attempt on may the call wait at a full
- * executor. After `none` (no executor answered), an executor is probably starting.
+ * The pauses before the second, third and fourth attempt. `full` applies if the executor was full:
+ * another one may have room, so the first pauses are short. Only from the third attempt on may the
+ * call wait at a full executor. `none` applies if no executor answered: one is probably starting.
  */
 const pausesMs = { full: [20, 80, 300], none: [50, 150, 400] };
 const attemptsWithoutWaiting = 2;
 
 /**
- * Has an executor perform a permitted call, and another one when the first one dies. The answer is
- * what became of the call; an error is one that the caller may get.
+ * Has an executor perform a permitted call; if this executor dies, another one. Returns what became
+ * of the call. The errors that it throws may be shown to the caller.
  */
 export async function executePermittedCall(
   deps: CallDeps,
@@ -132,9 +132,10 @@ function wasNotAccepted({ code, details }: AppError): boolean {
 const declaredErrors: ReadonlySet<ErrorCode> = new Set(executorContract.endpoints.execute.errors);
 
 /**
- * Turns an error of the executor into the error to answer with. If the executor's answer was lost,
- * or its error is undeclared, a non-read may have been sent. The error then becomes
- * `outcome_unknown`, which tells callers not to retry (docs/reference/errors.md#outcome-unknown).
+ * Turns an error of the executor into the error for the caller. If the executor's answer was lost,
+ * or the executor's contract does not declare the error, a non-read may have been sent. The error
+ * then becomes `outcome_unknown`, which tells callers not to retry
+ * (docs/reference/errors.md#outcome-unknown).
  */
 function toAnswerableError(error: AppError, decision: PermitDecision): AppError {
   const isLost = error.code === 'unavailable' && error.details['lost'] === true;

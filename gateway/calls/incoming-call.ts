@@ -12,7 +12,7 @@ export type CallOutcome =
       readonly result: CallResult;
       readonly description: string;
       readonly auditId: string;
-      /** The service; undefined after a resumption, which does not know it. */
+      /** The service; undefined after a resumption, which does not name the service. */
       readonly service?: string;
     }
   | { readonly kind: 'pending'; readonly envelope: PendingApproval }

@@ -83,7 +83,7 @@ describe('a permitted call', () => {
     );
   });
 
-  test("fails with rate_limited and may be retried when other calls of its caller use up the caller's share", async () => {
+  test("fails with rate_limited, after retries, when other calls of the caller use up the caller's share", async () => {
     const details = { component: 'executor', busy: true, retry_after: 5 };
     const stage = start({
       decide: () => permit,
@@ -105,7 +105,7 @@ describe('a permitted call', () => {
     ['an answer that is no JSON', new SyntaxError('Unexpected end of JSON input')],
     ['an error that the executor does not declare', new AppError('internal', 'x')],
   ])(
-    'that is not a read and ends in %s becomes outcome_unknown and is not retried',
+    'that is a non-read ends with outcome_unknown and is not retried after %s',
     async ([, thrown]) => {
       const stage = start({
         decide: () => permit,
@@ -127,7 +127,7 @@ describe('a permitted call', () => {
     },
   );
 
-  test('that is a read becomes retryable when its answer is lost', async () => {
+  test('fails with an error that allows a retry if it is a read and its answer is lost', async () => {
     const stage = start({
       decide: () => ({ ...permit, nonRead: false, risk: 'read' }),
       execute() {
@@ -140,9 +140,9 @@ describe('a permitted call', () => {
   });
 
   test.for([
-    ['is a read makes the gateway announce', { nonRead: false, risk: 'read' as const }, [auditId]],
-    ['is a non-read does not make the gateway announce', {}, []],
-  ] as const)('that %s to the executors that its client disconnected', async ([, parts, told]) => {
+    ['a read is reported to the executors', { nonRead: false, risk: 'read' as const }, [auditId]],
+    ['a non-read is not reported to the executors', {}, []],
+  ] as const)('that is %s when its client disconnects', async ([, parts, told]) => {
     const { promise: executionAnswered, resolve: answer } = Promise.withResolvers<unknown>();
     const stage = start({
       decide: () => ({ ...permit, ...parts }),
@@ -157,7 +157,7 @@ describe('a permitted call', () => {
     expect((await pendingCall).kind).toBe('called');
   });
 
-  test('that is a read is not retried after its client disconnects, and no disconnect is announced after the answer', async () => {
+  test('is not retried after its client disconnects if it is a read; no disconnect is announced after the answer', async () => {
     const read = { ...permit, nonRead: false, risk: 'read' as const };
     const details = { component: 'executor', busy: true };
     const stageWithFullExecutor = start({
@@ -187,7 +187,7 @@ describe('a permitted call', () => {
     await expect(stage.perform()).rejects.toMatchObject({ code: 'credential_missing' });
   });
 
-  test('with the idempotency key of a suspended call is answered with the state of that suspended call', async () => {
+  test('is answered with the state of a suspended call if that call had the same idempotency key', async () => {
     const stage = start({
       decide: () => permit,
       execute: () => ({ kind: 'suspended', approvalId }),
@@ -199,7 +199,7 @@ describe('a permitted call', () => {
 });
 
 describe('a denied call', () => {
-  test('is refused before policy decides when its caller has used up its share of the audit log', async () => {
+  test('is refused before policy decides if its caller has used up the caller’s share of the audit log', async () => {
     const description = 'x'.repeat(2_000);
     const stage = start(
       { decide: () => ({ outcome: 'denied', reason: 'no', ...summary, description }) },
@@ -255,7 +255,7 @@ describe('a denied call', () => {
     await expect(stage.perform()).rejects.toMatchObject({ code: 'unavailable' });
   });
 
-  test('has an answer that names the earlier approval that denied it', async () => {
+  test('is answered with the id of the earlier approval by which a person denied it', async () => {
     const stage = start({
       decide: () => gap,
       raise: () => ({ kind: 'denied', reason: 'no', approvalId }),
@@ -299,7 +299,7 @@ describe('a refused call', () => {
   });
 
   test.for(['filter_invalid', 'idempotency_key_reused'] as const)(
-    'is recorded with the decision of policy when the executor refuses it with %s and records nothing',
+    'is recorded with the decision of policy if the executor refuses it with %s without recording it',
     async (code) => {
       const stage = start({
         decide: () => permit,
@@ -315,7 +315,7 @@ describe('a refused call', () => {
     },
   );
 
-  test('that the executor recorded is not recorded again', async () => {
+  test('is not recorded again if the executor has recorded it', async () => {
     const stage = start({
       decide: () => permit,
       execute() {
@@ -328,7 +328,7 @@ describe('a refused call', () => {
   });
 
   test.for(['unavailable', 'internal', 'unauthenticated', 'rate_limited'] as const)(
-    'is not recorded if it failed with %s, which does not count as a refusal',
+    'is not recorded if its error is %s, which does not count as a refusal',
     async (code) => {
       const stage = start({
         decide() {
@@ -353,7 +353,7 @@ describe('a suspended call', () => {
     expect(stage.calls).toEqual(['decide', 'raise']);
   });
 
-  test('is answered when its approval was allowed and the call was replayed', async () => {
+  test('is answered when its approval was allowed and it was replayed', async () => {
     const stage = startSuspendedCall(createApproval('pending'));
     const outcome = stage.perform({ waitMs: 60_000 });
     await stage.reads(1);
@@ -372,7 +372,7 @@ describe('a suspended call', () => {
     expect(stage.calls).toEqual(['decide', 'raise', 'get', 'resume']);
   });
 
-  test('without auto-call is answered when it is allowed, and is not executed', async () => {
+  test('without auto-call is answered when it is allowed, but is not executed', async () => {
     const stage = startSuspendedCall({
       ...createApproval('allowed', { status: 'pending' }),
       auto_call_on_approve: false,
@@ -449,7 +449,7 @@ describe('a suspended call', () => {
 });
 
 describe('a request to resume a call by approval_id', () => {
-  test('makes the gateway ask no component but approvals', async () => {
+  test('is sent to the component approvals only', async () => {
     const stage = start({ resume: () => ({ kind: 'pending', envelope: pendingAnswer }) });
 
     expect(await stage.perform({ parse: () => ({ kind: 'resume', approvalId }) })).toEqual({
@@ -463,7 +463,7 @@ describe('a request to resume a call by approval_id', () => {
 describe('a request to resume an approval', () => {
   const parse = () => ({ kind: 'resume' as const, approvalId });
 
-  test('that belongs to another caller is refused and recorded', async () => {
+  test('is refused and recorded if the approval belongs to another caller', async () => {
     const stage = start({
       resume() {
         throw new AppError('not_in_your_chain', 'x');
@@ -476,7 +476,7 @@ describe('a request to resume an approval', () => {
     ]);
   });
 
-  test('of a failed call returns the error of that call and is not recorded', async () => {
+  test('is answered with the error of the call if that call failed, and is not recorded', async () => {
     const stage = start({
       resume() {
         throw new AppError('approval_stale', 'x');
@@ -506,7 +506,7 @@ type Answers = Partial<
   Record<'decide' | 'execute' | 'raise' | 'resume' | 'get', (request: unknown) => unknown>
 >;
 
-/** Starts stand-ins for the components that a call passes through; each test sets their answers. */
+/** Starts stand-ins for the components that a call passes through. Each test sets their answers. */
 function start(answers: Answers, { auditBytesPerMinute = 0 } = {}) {
   const calls: string[] = [];
   const publishedEvents: Event[] = [];
@@ -593,8 +593,8 @@ function start(answers: Answers, { auditBytesPerMinute = 0 } = {}) {
 }
 
 /**
- * Starts with a suspended call. `now` is the current state of its approval; null means that the
- * approval cannot be read.
+ * Starts with a suspended call. `now` is the current state of its approval; null means that reading
+ * the approval fails.
  */
 function startSuspendedCall(first: object) {
   const row: { now: object | null } = { now: first };

@@ -28,7 +28,8 @@ async function runCall(
 ): Promise<CallOutcome> {
   const { context } = incomingCall;
 
-  // 1. Transport: the request becomes a call, or an error that names the wrong field.
+  // 1. Transport: the request becomes a call, or is refused with an error that names the wrong
+  // field.
   const parsedCall = await inLayer('transport', {}, async () => incomingCall.parse());
   progress.parsed = parsedCall;
 
@@ -36,8 +37,8 @@ async function runCall(
   const caller = await inLayer('authentication', {}, () => incomingCall.authenticate());
   progress.caller = caller;
 
-  // A denial would add a row to the audit log, so the caller's share of the log must have room for
-  // one.
+  // A denial would add a row to the audit log. The caller's share of the log must therefore have
+  // room for another row.
   deps.auditShare.assertRoom(caller.claims);
 
   if (parsedCall.kind === 'resume') {
@@ -73,7 +74,7 @@ async function runCall(
 
   switch (decision.outcome) {
     case 'denied': {
-      // 5. Audit: no other component records a denial, so the gateway does so before it answers.
+      // 5. Audit: no other component records a denial, so the gateway records it before it answers.
       const { reason } = decision;
       await recordDenied(deps, { caller, context, summary: decision, reason, approvalId: null });
       return { kind: 'denied', reason, approvalId: null };
@@ -109,8 +110,8 @@ async function runCall(
 }
 
 /**
- * The errors of a resumption that the gateway records as refusals. Any other error is the outcome
- * of the resumed call, which already has records.
+ * The errors that the gateway records as refusals when a call is resumed. Any other error is the
+ * outcome of the resumed call, which was already recorded.
  */
 const recordedResumeErrors: ReadonlySet<ErrorCode> = new Set([
   'forbidden',
@@ -148,8 +149,8 @@ async function executeCall(deps: CallDeps, permitted: PermittedCall): Promise<Ca
     const { description, service } = decision;
     return { kind: 'called', result, auditId, description, service };
   }
-  // A suspended call has used this idempotency key before, so the answer is the current state of
-  // the approval of that call.
+  // An earlier call with this idempotency key was suspended, so the answer is the current state of
+  // that call's approval.
   const state = await deps.approvals.resume(
     { principal: caller.principal, id: execution.approvalId, context: incoming.context },
     deadlineIn(resumeMsMax),

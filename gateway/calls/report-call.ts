@@ -6,9 +6,11 @@ import { fieldsOfRequest } from '../records/record-call.ts';
 import type { ParsedCall } from './domain/call-body.ts';
 import type { CallDeps, CallOutcome, IncomingCall } from './incoming-call.ts';
 
-/** What is known of a call while it is performed. */
+/** What is known about a call while the gateway performs it. */
 export interface CallProgress {
-  /** Reports that the call waits for a person, while its client may wait, too. */
+  /**
+   * Reports that the call is waiting for a person. Its client may also be waiting for the answer.
+   */
   readonly reportSuspended: (envelope: PendingApproval) => void;
   caller?: Caller;
   parsed?: ParsedCall;
@@ -19,7 +21,7 @@ export interface CallProgress {
   };
 }
 
-/** Runs a call and reports what became of it. */
+/** Runs a call and reports its outcome. */
 export async function withCallReport(
   { reportCall }: Pick<CallDeps, 'reportCall'>,
   { context }: Pick<IncomingCall, 'context'>,

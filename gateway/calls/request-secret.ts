@@ -23,7 +23,8 @@ export async function requestSecret(
   const { token, ...request } = await executor.requestSecret(fields, deadline);
   return {
     request: { ...request, provide_url: `${site().baseUrl}/provide/${token}` },
-    // A request that was open already is reached by its id: its token was shown only once.
+    // If the request was already open, `token` is its id, because its real token was shown only
+    // once.
     isNew: token !== request.id,
   };
 }

@@ -76,7 +76,10 @@ function createStoredApproval(id: string, tooLarge: boolean): StoredApproval {
   };
 }
 
-/** Allows the approval; returns the decisions that auth was asked to sign, and the result. */
+/**
+ * Allows the approval. Returns the decisions that auth was asked to sign, and the answer to the
+ * caller.
+ */
 async function allow(storedApproval: StoredApproval, requestChanges: Partial<ResolveRequest> = {}) {
   const signedDecisions: ProposedDecision[] = [];
   const deps = {
@@ -125,7 +128,7 @@ test.for<Partial<StoredApproval>>([
   { auto_call_on_approve: false },
   { created_at: new Date(1).toISOString() },
 ])(
-  'auth does not sign an allow when the component approvals changes fields beside a genuine card to %j',
+  'auth does not sign an allow if the approval card is genuine but approvals has changed other fields to %j',
   async (changed) => {
     expect(await allow({ ...createStoredApproval(randomUUID(), false), ...changed })).toEqual({
       signed: [],
@@ -134,7 +137,7 @@ test.for<Partial<StoredApproval>>([
   },
 );
 
-test('an approval without a signed card is shown as of an earlier version, and one with a wrong card as changed', () => {
+test('an approval without a signed card is marked earlier_version, and an approval with a wrong card is marked changed', () => {
   const storedApproval = createStoredApproval(randomUUID(), false);
   const { verified, unverified } = showApproval(storedApproval, cards);
   expect({ verified, unverified }).toEqual({ verified: true, unverified: undefined });
@@ -173,12 +176,12 @@ test.for<[what: string, body: ResolveApprovalBody, as: ResolveRequest['as'], cou
     'ancestor',
     1,
   ],
-])('for a request that is too large to be shown whole, auth %s', async ([, body, as, count]) => {
+])('if a request is too large to be shown whole, auth %s', async ([, body, as, count]) => {
   const { signed } = await allow(createStoredApproval(randomUUID(), true), { body, as });
   expect(signed).toHaveLength(count);
 });
 
-test('a title of the service is shown only if the executor made it for this approval', () => {
+test('the title of the service is shown only if the executor signed it for this approval', () => {
   const id = randomUUID();
   const storedApproval = { ...createStoredApproval(id, false), service_title: 'GitHub' };
   const macOf = (approvalId: string, title: string) =>

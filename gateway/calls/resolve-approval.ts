@@ -11,9 +11,7 @@ import type { Deps } from '../deps.ts';
 
 export interface ResolveRequest {
   readonly principal: string;
-  /**
-   * The caller's credential: auth signs that a call is allowed only for the owner of a credential.
-   */
+  /** The caller's credential. Auth signs a decision to allow only for the owner of a credential. */
   readonly credential: Credential;
   readonly id: string;
   readonly as: ProposedDecision['as'];
@@ -22,9 +20,9 @@ export interface ResolveRequest {
 }
 
 /**
- * Decides an approval. If the decision is to allow, auth first signs it, bound to the owner of the
- * caller's credential and to the request that the approval shows. Neither approvals nor the gateway
- * can therefore run a call that nobody allowed.
+ * Decides an approval. Before a call is allowed, auth signs the decision, for the owner of the
+ * caller's credential and for the request that the approval shows. Without this signature, neither
+ * approvals nor the gateway can have a call run that nobody allowed.
  */
 export async function resolveApproval(
   deps: Pick<Deps, 'approvals' | 'auth' | 'cards'>,
@@ -45,15 +43,15 @@ async function signAllow(
   const storedApproval = await approvals.get({ principal, id }, deadline);
   const { proof } = storedApproval;
   const approval = showApproval(storedApproval, cards, id);
-  // Without a signed decision, approvals refuses with the error that fits this state.
+  // If no decision is signed, approvals answers with the error for this state of the approval.
   if (proof === null || !isOpenApproval(approval)) return null;
   if (!approval.verified) throw notVerifiedError();
   const { gapDigest, requestDigest } = proof;
   const { remembersFor } = decisionWords[body.resolution];
   const isRemembered = remembersFor !== null;
   const isShownInOutline = approval.request.too_large === true;
-  // The component approvals must refuse these decisions. They are not signed, so approvals could
-  // not accept them even if it were compromised.
+  // The component approvals must refuse these decisions. Because they are not signed, even a
+  // compromised approvals component cannot accept them.
   if (isShownInOutline && (as === 'self' || isRemembered || body.acknowledge !== 'too_large'))
     return null;
   const narrowestKeys = approval.suggested_tiers[0]?.keys ?? [];

@@ -2,13 +2,13 @@ import type { FeedItem } from '#contracts/events';
 import type { CallDeps } from './incoming-call.ts';
 
 export interface FeedChanges extends Disposable {
-  /** Resolves when a change has happened since `next` was last called, or after `timeoutMs`. */
+  /** Resolves when there was a change since the last call of `next`, or after `timeoutMs`. */
   next(timeoutMs: number): Promise<void>;
 }
 
 /**
- * Watches the feed for items that concern something that a caller waits for. Also wakes the caller
- * when items may have been missed, when its client disconnects, and when the gateway stops.
+ * Watches the feed for items that concern what a caller is waiting for. Also wakes the caller when
+ * items may have been missed, when its client disconnects, and when the gateway stops.
  */
 export function watchFeed(
   deps: Pick<CallDeps, 'feed' | 'stopping'>,

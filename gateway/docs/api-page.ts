@@ -30,7 +30,10 @@ interface Operation {
   readonly responses: Readonly<Record<string, Content>>;
 }
 
-/** Writes the Markdown page of a tag: each of its operations with fields, example and errors. */
+/**
+ * Writes the Markdown page for one tag of the OpenAPI document: each operation of the tag with its
+ * fields, an example and its errors.
+ */
 export function writeApiPage(
   document: OpenapiDocument,
   { name, description }: { readonly name: string; readonly description: string },
@@ -91,7 +94,7 @@ function writeBody(schema: Schema, components: Components): string {
     .join('\n\n');
 }
 
-/** One row per field, and one per field of an object in it. */
+/** One row for each field. If the field is an object, the rows of its own fields follow. */
 function fieldRows(schema: Schema, components: Components, prefix = ''): string[][] {
   const required = new Set(schema['required'] as readonly string[] | undefined);
   return Object.entries((schema['properties'] ?? {}) as Components).flatMap(([name, field]) => {
@@ -121,7 +124,7 @@ function writeCurl({ method, path, parameters = [], security, requestBody }: Ope
     .join(' \\\n  ');
 }
 
-/** Path parameters that are neither ids nor names of a service or template. */
+/** Example values of path parameters that are neither ids nor names of services or templates. */
 const pathValues: Readonly<Record<string, string>> = {
   version: '1',
   tool: 'create_issue',
@@ -136,7 +139,10 @@ function writeAnswer(status: string, { content }: Content): string {
   return `**Answer ${status}**\n\n${fence(type === 'application/json' ? 'json' : 'text', text)}`;
 }
 
-/** Names the error codes, which the document's shared answers carry in their names. */
+/**
+ * Lists the error codes of an operation. They are in the names of the error responses that
+ * operations share in the OpenAPI document.
+ */
 function writeErrors({ responses }: Operation): string {
   const rows = Object.entries(responses)
     .filter(([, { $ref: reference }]) => reference !== undefined)

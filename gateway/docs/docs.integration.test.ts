@@ -31,7 +31,7 @@ async function load(path: string, init: RequestInit = {}) {
   return { status: response.status, headers: response.headers, text: await response.text() };
 }
 
-/** The addresses of the links in the page's text, and the anchors that the page has. */
+/** The link addresses and the anchors in the text of a page. */
 function readPage(html: string) {
   const main = html.slice(html.indexOf('<main'));
   return {
@@ -41,7 +41,7 @@ function readPage(html: string) {
 }
 
 describe('the documentation', () => {
-  test('is a page for each address, without scripts, with a policy that allows none', async () => {
+  test('has an HTML page at each address, with no scripts and with a policy that forbids scripts', async () => {
     for (const { address } of [{ address: '/docs' }, ...pages]) {
       const { status, headers, text } = await load(address);
 
@@ -55,7 +55,7 @@ describe('the documentation', () => {
     }
   });
 
-  test('has only links that lead to an existing page and heading', async () => {
+  test('links only to pages and headings that exist', async () => {
     const anchorsByAddress = new Map<string, ReadonlySet<string>>();
     const links: { from: string; link: string }[] = [];
     for (const address of ['/docs', ...pages.map((page) => page.address)]) {
@@ -81,7 +81,7 @@ describe('the documentation', () => {
     expect(links.filter(isDead)).toEqual([]);
   });
 
-  test('has no two headings with the same anchor on a page', async () => {
+  test('has no page on which two headings have the same anchor', async () => {
     for (const { address } of pages) {
       const { text } = await load(address);
       const ids = [...text.matchAll(/ id="([^"]*)"/g)].map(([, id]) => id);
@@ -90,7 +90,7 @@ describe('the documentation', () => {
     }
   });
 
-  test('has each page as Markdown, with links to Markdown files that exist', async () => {
+  test('has each page also as Markdown, which links only to Markdown pages that exist', async () => {
     const twins = new Set(pages.map(({ twinAddress }) => twinAddress));
     for (const { twinAddress } of pages) {
       const { status, headers, text } = await load(twinAddress);
@@ -107,7 +107,7 @@ describe('the documentation', () => {
     }
   });
 
-  test('lists every Markdown page in /llms.txt, by its whole address', async () => {
+  test('lists every Markdown page in /llms.txt with its full URL', async () => {
     const { status, headers, text } = await load('/llms.txt');
     const listed = [...text.matchAll(/^- \[[^\]]+\]\(([^)]+)\): \S/gm)].map(
       ([, link = '']) => link,
@@ -121,7 +121,7 @@ describe('the documentation', () => {
     );
   });
 
-  test('describes every operation with an example and its errors', () => {
+  test('describes every operation, each with an example request', () => {
     const text = pages
       .filter(({ address }) => address.startsWith('/docs/rest/'))
       .map(({ markdown }) => markdown())
@@ -132,7 +132,7 @@ describe('the documentation', () => {
     expect(text.match(/^curl /gm)?.length).toBeGreaterThanOrEqual(routes.length);
   });
 
-  test('holds every file of docs/, docs/guides/ and docs/reference/', () => {
+  test('contains every Markdown file of docs/, docs/guides/ and docs/reference/', () => {
     const namesIn = (folder: string, prefix: string) =>
       readdirSync(new URL(`../../docs/${folder}`, import.meta.url))
         .filter((name) => name.endsWith('.md'))
@@ -161,7 +161,7 @@ describe('the documentation', () => {
     expect((await load(path)).status).toBe(404);
   });
 
-  test('answers HEAD, and refuses what would change it', async () => {
+  test('answers HEAD requests, and refuses POST requests', async () => {
     expect(await load('/docs/cli', { method: 'HEAD' })).toMatchObject({ status: 200, text: '' });
     const { status, headers } = await load('/docs/cli.md', { method: 'POST' });
     expect(status).toBe(405);

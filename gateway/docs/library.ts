@@ -11,7 +11,9 @@ import type { Section } from './markdown.ts';
 
 const docsFolder = new URL('../../docs/', import.meta.url);
 
-/** The files of `docs/` that are served, in the order of the list of pages, with what each is about. */
+/**
+ * The files of `docs/` that are served, with what each is about, in the order of the list of pages.
+ */
 export const servedFiles: Readonly<Record<string, string>> = {
   'guides/agent-builder.md': 'for those who write or run agents: from the credential to webhooks',
   'guides/approver-and-owner.md': 'for those who decide about calls, and own agents and services',
@@ -44,11 +46,11 @@ export const servedFiles: Readonly<Record<string, string>> = {
   'reference/reliability.md': 'promises under faults, and how they are tested',
 };
 
-/** A page of the documentation. Its Markdown and its HTML have the same source. */
+/** A page of the documentation, as Markdown and as HTML from the same source. */
 export interface DocsPage {
   /** The address of the HTML page. */
   readonly address: string;
-  /** The address of the Markdown. */
+  /** The address of the same page as Markdown. */
   readonly twinAddress: string;
   readonly markdown: () => string;
   readonly html: () => Page;
@@ -56,12 +58,14 @@ export interface DocsPage {
 
 export interface Library {
   readonly pages: readonly DocsPage[];
-  /** The list of all pages in the format of llmstxt.org; addresses begin with the origin. */
+  /**
+   * Writes the list of all pages in the format of llmstxt.org. Its addresses begin with the origin.
+   */
   readonly writeIndex: (origin: string) => string;
   readonly indexPage: () => Page;
 }
 
-/** Collects the fixed set of pages. Each is read or written when it is first asked for. */
+/** Collects the fixed set of pages. Each page is read or written when it is first requested. */
 export function createLibrary(): Library {
   let openapi: OpenapiDocument | undefined;
   const sources = new Map<string, () => string>();
@@ -71,7 +75,7 @@ export function createLibrary(): Library {
     );
   }
   for (const file of Object.keys(servedFiles)) {
-    // Generated files begin with a comment for their editors.
+    // Generated files begin with a comment for people who edit them; it is removed.
     sources.set(file, () =>
       readFileSync(new URL(file, docsFolder), 'utf8').replace(/^<!--[^>]*-->\s*/, ''),
     );

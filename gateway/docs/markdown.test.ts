@@ -33,11 +33,11 @@ describe('Markdown', () => {
     ['a block of HTML', '<script>x</script>', '&lt;script&gt;x&lt;/script&gt;'],
     ['code with HTML', '`<i>`', '<p><code>&lt;i&gt;</code></p>'],
     ['a heading', '## A `b_c` [d](e.md)', '<h2 id="a-b_c-d">A <code>b_c</code> d</h2>'],
-  ])('with %s is rendered as HTML that is safe', ([, text, html]) => {
+  ])('with %s is rendered as safe HTML', ([, text, html]) => {
     expect(htmlOf(text).trim()).toBe(html);
   });
 
-  test('with a table lets it scroll by keyboard, and has no empty heading cell', () => {
+  test('is rendered with tables that can be scrolled by keyboard and have no empty heading cell', () => {
     const html = htmlOf('| a | |\n|---|---|\n| b | c |');
 
     expect(html).toContain('<div class="scroll" tabindex="0"><table>');
@@ -45,14 +45,14 @@ describe('Markdown', () => {
     expect(html).not.toContain('<th></th>');
   });
 
-  test('numbers the anchors of equal headings', () => {
+  test('is rendered with numbered anchors if several headings are equal', () => {
     expect(renderMarkdown('# T\n## A\n## A', links)).toMatchObject({
       title: 'T',
       sections: [{ anchor: 'a' }, { anchor: 'a-1' }],
     });
   });
 
-  test('keeps only the words of links to files that are not served, except in code', () => {
+  test('loses its links to files that are not served, except in code; the words of these links stay', () => {
     const text = '[a](../cli.md) [b `]`](x.ts) `[c](x.ts)`\n```md\n[d](x.ts)\n```\n![e](f.png)';
 
     expect(withoutDeadLinks(text, links)).toBe(

@@ -18,15 +18,18 @@ interface RenderedMarkdown {
 }
 
 interface LinkOptions {
-  /** The file of the text, such as `reference/errors.md`; its links are relative to it. */
+  /**
+   * The file of the text, such as `reference/errors.md`. The links in the text are relative to this
+   * file.
+   */
   readonly file: string;
   /** Returns the address of the page made from a file, or undefined if there is none. */
   readonly addressOf: (file: string) => string | undefined;
 }
 
 /**
- * Replaces the links of a Markdown text to files that are not served by their words. Links to other
- * sites and to addresses of this gateway stay.
+ * Finds the links in a Markdown text that lead to files that are not served, and replaces each by
+ * its words. Links to other sites and to addresses of this gateway stay.
  */
 export function withoutDeadLinks(text: string, { file, addressOf }: LinkOptions): string {
   return text.replaceAll(
@@ -66,8 +69,9 @@ export function renderMarkdown(text: string, links: LinkOptions): RenderedMarkdo
   });
   const html = marked
     .parse(text, { async: false })
-    // A screen reader announces an empty heading cell. Wide tables and code scroll by themselves, also by keyboard. No other text can contain these
-    // tags, because HTML is escaped.
+    // An empty heading cell is made a data cell, because screen readers announce heading cells.
+    // Wide tables and code can be scrolled on their own, also by keyboard. No other text can
+    // contain these tags, because HTML is escaped.
     .replaceAll('<th></th>', '<td></td>')
     .replaceAll('<table>', '<div class="scroll" tabindex="0"><table>')
     .replaceAll('</table>', '</table></div>')
@@ -84,7 +88,10 @@ function findAddress(target: string, { file, addressOf }: LinkOptions): string |
   return `${address}#${anchor}`;
 }
 
-/** Gives headings the anchors that GitHub gives them; a repeated one gets a number. */
+/**
+ * Gives headings the same anchors as GitHub does. If a heading occurs again, its anchor gets a
+ * number.
+ */
 function createAnchors(): (heading: string) => string {
   const counts = new Map<string, number>();
   return (heading) => {
@@ -98,7 +105,7 @@ function createAnchors(): (heading: string) => string {
   };
 }
 
-/** The words of a heading, without the marks of links and code. */
+/** Returns the words of a heading without Markdown's marks for links and code. */
 function plainTextOf(heading: string): string {
   return heading.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1').replaceAll('`', '');
 }

@@ -3,14 +3,14 @@ export type Components = Readonly<Record<string, Schema>>;
 
 const referencePrefix = '#/components/schemas/';
 
-/** Follows `$ref` to the named schema. */
+/** Returns the schema that `$ref` refers to, or the schema itself if it has no `$ref`. */
 export function resolve(schema: Schema, components: Components): Schema {
   const { $ref: reference } = schema;
   if (typeof reference !== 'string') return schema;
   return components[reference.slice(referencePrefix.length)] ?? {};
 }
 
-/** Says in a few words which values a schema allows, as Markdown. */
+/** Describes in a few words of Markdown which values a schema allows. */
 export function typeWords(schema: Schema, components: Components, depth = 0): string {
   const { $ref: reference, const: constant, enum: words, anyOf, oneOf, type, format } = schema;
   if (typeof reference === 'string') {
@@ -30,7 +30,7 @@ export function typeWords(schema: Schema, components: Components, depth = 0): st
   return typeof format === 'string' ? `${type} (${format})` : type;
 }
 
-/** Names the bounds of a value, such as "at most 100 characters". */
+/** Describes the limits on a value, such as "at most 100 characters". */
 export function boundWords(schema: Schema): string {
   const { minimum, maximum, maxLength, minItems, maxItems } = schema;
   const isBound = (bound: unknown) =>
@@ -54,7 +54,7 @@ function listWords(words: readonly string[]): string {
   return shown.join(' or ');
 }
 
-/** Text as code in a cell of a table. */
+/** Formats a text as code in a table cell. */
 export function codeOf(text: string): string {
   return `\`${text.replaceAll('|', '\\|')}\``;
 }

@@ -24,7 +24,7 @@ export async function serveDocs(app: FastifyInstance, { site }: Pick<Deps, 'site
     answers.set(address, (reply) => showPage(reply, html()));
     answers.set(twinAddress, (reply) => sendText(reply, 'text/markdown', markdown()));
   }
-  // One route, because metrics have a label for each.
+  // All pages share one route, because the metrics have a label for each route.
   app.get(pageAddresses, (request, reply) => {
     const answer = answers.get(request.url.split('?', 1)[0] ?? '');
     return answer === undefined ? reply.callNotFound() : answer(reply);

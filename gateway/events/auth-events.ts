@@ -7,7 +7,7 @@ import { createListeners } from './listeners.ts';
 import type { Listeners } from './listeners.ts';
 
 /**
- * The events that auth emits, for every org. `null` means that events may have been missed, or that
+ * The events of every org that auth emits. `null` means that events may have been missed, or that
  * an event could not be read.
  */
 export type AuthEvents = Pick<Listeners<Event | null>, 'subscribe'> & Disposable;

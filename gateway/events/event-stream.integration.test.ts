@@ -49,7 +49,7 @@ describe('GET /v1/events', () => {
     expect(stream.text()).not.toContain('audience');
   });
 
-  test('continues after the event that Last-Event-ID names', async () => {
+  test('streams the events that follow the one named in Last-Event-ID', async () => {
     const claims = createAgentPrincipal();
     const storedItems = [5, 6, 7].map((position) => createFeedItem(claims, position));
     stage.standIns.notifier.listFeed = async ({ after, types }) => {
@@ -107,7 +107,7 @@ describe('GET /v1/events', () => {
     ['an unknown type', '?types=approval.raise', {}, 400],
     ['an unknown parameter', '?type=x', {}, 400],
     ['a wrong Last-Event-ID', '', { 'last-event-id': 'abc' }, 400],
-  ])('a request with %s is refused with an error code', async ([name, query, headers, status]) => {
+  ])('refuses a request with %s, with an error code', async ([name, query, headers, status]) => {
     const token = name === 'no credential' ? {} : { token: stage.tokenFor() };
 
     const reply = await sendRequest(url, `/v1/events${query}`, { ...token, headers });
@@ -116,7 +116,7 @@ describe('GET /v1/events', () => {
     expect(reply.body).toHaveProperty('request_id');
   });
 
-  test('needs the scope approvals', async () => {
+  test('requires the scope approvals', async () => {
     const token = stage.tokenFor({ scopes: ['actions:call'] });
 
     expect(await sendRequest(url, '/v1/events', { token })).toMatchObject({
@@ -126,7 +126,7 @@ describe('GET /v1/events', () => {
   });
 });
 
-test('the gateway disconnects a client that does not read its events, and no other client', async () => {
+test('disconnects a client that does not read its events, and no other client', async () => {
   const claims = createAgentPrincipal();
   stage.standIns.notifier.feedPosition = async () => ({ position: 1 });
   await using other = await open({ token: stage.tokenFor(claims) });
@@ -197,7 +197,7 @@ describe('POST /v1/actions/call', () => {
     });
   });
 
-  test('leaves out headers when verbose is false', async () => {
+  test('leaves the response headers out of the result if verbose is false', async () => {
     const { status, body: reply } = await sendRequest(url, '/v1/actions/call', {
       token: stage.tokenFor(),
       body: { ...body, verbose: false },
@@ -207,7 +207,7 @@ describe('POST /v1/actions/call', () => {
     expect(reply['result']).toEqual({ status_code: 201, body: { n: 1 }, duration_ms: 12 });
   });
 
-  test('answers a suspended call with the pending answer, or with the result if the caller waits', async () => {
+  test('answers a suspended call with the pending state, or with the result if the caller waits', async () => {
     const claims = createAgentPrincipal();
     const token = stage.tokenFor(claims);
     const approval = createApproval(claims);
@@ -261,7 +261,7 @@ describe('POST /v1/actions/call', () => {
     expect(answerAfterWait.status).toBe(200);
   });
 
-  test('answers a denied call with a result, after its audit event was published', async () => {
+  test('answers a denied call with the status denied, and publishes an audit event', async () => {
     const seenIds: string[] = [];
     await using _reading = consumeEvents({
       bus: await stage.environment.connectReader('audit'),
@@ -288,7 +288,7 @@ describe('POST /v1/actions/call', () => {
   });
 });
 
-test('a stopping gateway ends waiting calls and streams, and breaks no request', async () => {
+test('a gateway that stops ends streams, but still answers the open requests', async () => {
   const stoppingGateway = await stage.gateway({ SHUTDOWN_PAUSE_SECONDS: '1' });
   const claims = createAgentPrincipal();
   const token = stage.tokenFor(claims);

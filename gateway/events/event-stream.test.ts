@@ -22,14 +22,14 @@ describe('an event stream', () => {
     expect(stage.positions()).toEqual([4]);
   });
 
-  test('after a given event contains every later event once, although live items arrive meanwhile', async () => {
+  test('with a Last-Event-ID contains every later event once, even if live items arrive while stored ones are read', async () => {
     const storedItems = createItems(...Array.from({ length: 450 }, (_, index) => index + 1));
     const stage = start({
       stored: storedItems,
       after: 10,
       onPage(page) {
-        // While the second page is read, three items are announced live; the first of them is also
-        // in one of the pages.
+        // Three items are announced live while the second page is read. The first of them is also
+        // in a page.
         if (page === 2) {
           storedItems.push(createFeedItem(claims, 451));
           for (const position of [451, 452, 453]) stage.announce(createFeedItem(claims, position));
@@ -57,7 +57,7 @@ describe('an event stream', () => {
     expect(stage.positions()).toEqual([2, 3, 4]);
   });
 
-  test('leaves out events that the caller may not see or did not ask for', async () => {
+  test('leaves out events that the caller may not see or did not request', async () => {
     const stage = start({ types: ['approval.raised'] });
     await stage.written('id: 0');
 

@@ -34,8 +34,8 @@ const heartbeatEveryMs = 15_000;
 const recheckEveryMs = 60_000;
 const pageSize = 200;
 /**
- * The number of written positions to remember. An item that a page contained can also arrive live,
- * and must not be written twice.
+ * The number of positions to remember of events that were written. An item that was in a page can
+ * also arrive live, and must not be written twice.
  */
 const rememberedPositionsMax = 4_000;
 
@@ -43,9 +43,9 @@ const rememberedPositionsMax = 4_000;
  * Writes the events that a caller may see until the client disconnects, its credential is revoked
  * or the gateway stops.
  *
- * So that no event is missed, the stream collects live items from the beginning, while it reads the
- * stored feed page by page from the reader's position. An item that arrives in both ways is written
- * once. The stream reads the stored feed again whenever the bus may have lost messages.
+ * So that no event is missed, the stream collects live items from the beginning. Meanwhile it reads
+ * the stored feed page by page from the reader's position. An item that arrives in both ways is
+ * written once. The stream reads the stored feed again whenever the bus may have lost messages.
  */
 export async function streamEvents(deps: StreamDeps, reader: StreamReader): Promise<void> {
   const { sink, signal } = reader;
@@ -74,8 +74,8 @@ export async function streamEvents(deps: StreamDeps, reader: StreamReader): Prom
   const timers = [
     setInterval(() => {
       sendHeartbeat(deps, sink, endStream);
-      // The newest stored item may never have been announced on the bus, so the stored feed is read
-      // again.
+      // The newest item may be stored but never have been announced on the bus, so the stored feed
+      // is read again.
       state.needsPaging = true;
       waker.now();
     }, heartbeatEveryMs),
@@ -134,7 +134,7 @@ async function writeStoredItems(
     const { principal } = await reader.authenticate();
     const { position } = await notifier.feedPosition({ principal }, deadlineIn(2_000));
     state.position = position;
-    // A client that disconnects before its first event can resume after this id, which has no data.
+    // This id without data lets a client resume here if it disconnects before its first event.
     reader.sink.write(`id: ${position}\n\n`);
     return;
   }
@@ -189,8 +189,8 @@ function disconnectSlowClient({ logger }: StreamDeps, sink: Sink, endStream: () 
 }
 
 /**
- * Ends the stream if the credential is no longer valid; otherwise uses the caller's current chain
- * and role from now on.
+ * Ends the stream if the credential is no longer valid. Otherwise the stream uses the caller's
+ * current chain and role from now on.
  */
 async function recheckCredential(
   reader: StreamReader,

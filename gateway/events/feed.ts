@@ -8,8 +8,8 @@ import { createListeners } from './listeners.ts';
 import type { Listeners } from './listeners.ts';
 
 /**
- * The items of the event feed, for every org: each listener must check who may see an item before
- * it passes the item on. `null` means that items may have been missed.
+ * The items of the event feed of every org. Each listener must check who may see an item before it
+ * passes the item on. `null` means that items may have been missed.
  */
 export type Feed = Pick<Listeners<FeedItem | null>, 'subscribe'> & Disposable;
 
@@ -22,8 +22,8 @@ export function openFeed(bus: Bus, logger: Logger): Feed {
     const parsedItem = readTolerantly(feedItem, message.body, 'pass');
     if (parsedItem.success) {
       const { position } = parsedItem.data;
-      // Positions are consecutive, so a skipped position is an item that was stored and not
-      // announced: the notifier may have died before the announcement, or may announce the item
+      // Positions are consecutive, so a skipped position belongs to an item that was stored but not
+      // announced yet. The notifier may have died before the announcement, or may announce the item
       // later. Reading the stored feed again costs little.
       if (newestPosition !== null && position > newestPosition + 1) listeners.notify(null);
       newestPosition = Math.max(newestPosition ?? 0, position);

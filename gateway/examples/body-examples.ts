@@ -29,7 +29,7 @@ const templateDocument = {
   },
 };
 
-/** A valid body of each route that takes one, with the fields that callers usually send. */
+/** A valid body for each route that takes a body, with the fields that callers usually send. */
 export const bodyExamples: BodyExamples = {
   updateIdentity: { name: 'inbox-helper', auto_call_on_approve: true },
   createAgent: { name: 'inbox-helper' },

@@ -7,8 +7,9 @@ const depthMax = 12;
 const referencePrefix = '#/components/schemas/';
 
 /**
- * Makes an example of an answer from its schema in the OpenAPI document: its required members, the
- * known values of `memberValues`, and otherwise the simplest value that the schema allows.
+ * Makes an example of an answer from its schema in the OpenAPI document. The example has the
+ * required members. `memberValues` contains the values of known members; for the others, the
+ * simplest value that the schema allows is used.
  */
 export function createAnswerExample(
   schema: JsonSchema,
@@ -18,7 +19,7 @@ export function createAnswerExample(
 }
 
 interface Place {
-  /** The named schema or the member that contains the value. */
+  /** The name of the schema or member that contains the value. */
   readonly owner: string;
   readonly components: Readonly<Record<string, JsonSchema>>;
   readonly depth: number;
@@ -63,7 +64,7 @@ function exampleOfObject(schema: JsonSchema, place: Place): Record<string, unkno
   );
 }
 
-/** The members that have a name, also those of a map whose keys are a fixed set. */
+/** The members with known names, including those of a map with a fixed set of keys. */
 function membersOf({
   properties = {},
   propertyNames,

@@ -1,4 +1,6 @@
-/** The ids of the examples in the OpenAPI document: the same thing has the same id everywhere. */
+/**
+ * The ids in the examples of the OpenAPI document. The same thing has the same id in all examples.
+ */
 export const exampleIds = {
   org: '01990000-0000-7000-8000-000000000001',
   user: '01990000-0000-7000-8000-000000000002',

@@ -2,7 +2,10 @@ import { exampleIds } from './example-call.ts';
 
 const { org, user, agent, service, approval, audit } = exampleIds;
 
-/** Members that hold the id of a known thing; all other ids are `exampleIds.other`. */
+/**
+ * The members that contain an id from `exampleIds`, and which one. All other ids are
+ * `exampleIds.other`.
+ */
 export const idsOfMembers: Readonly<Record<string, string | null>> = {
   'org.id': org,
   'GetOrgReply.id': org,

@@ -13,10 +13,10 @@ const paramsSchema = {
 };
 
 /**
- * The values of members in the examples of answers, by the member's name, or by the name of what
- * contains it and its own: `Secret.name` is the `name` in the schema `Secret`, `org.name` the one
- * in a member `org`. The second form goes before the first, and only it adds optional members.
- * For `undefined`, the example is made from the schema.
+ * The values of members in the examples of answers. A key is the member's name, or the name of its
+ * container and its own: `Secret.name` is the member `name` of the schema `Secret`, `org.name` the
+ * one of a member `org`. The second form has precedence, and only this form adds optional members.
+ * For a member with the value `undefined`, the example is made from the schema.
  */
 export const memberValues: Readonly<Record<string, unknown>> = {
   ...idsOfMembers,

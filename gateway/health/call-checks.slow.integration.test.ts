@@ -32,7 +32,7 @@ test('a gateway is ready when everything that a call passes through answers', as
   expect(await statusOfGateway()).toBe('ok');
 });
 
-test('a component that has no room still answers, and one that calls do not pass through is not needed', async () => {
+test('a gateway is ready although a component has no room, or a component that calls do not need is absent', async () => {
   let pings = 0;
   stage.standIns.policy.ping = async () => {
     pings += 1;
@@ -53,14 +53,14 @@ test('a gateway whose clock differs from that of policy is not ready', async () 
   await expect.poll(fetchReadiness).toEqual({ status: 'ok' });
 });
 
-test('a gateway is not ready without a component that calls pass through, and its status says so', async () => {
+test('a gateway is not ready if a component that calls need is absent, and its status shows this component', async () => {
   await stage.buses.policy.nats.close();
 
   await expect.poll(fetchReadiness).toEqual({ status: 'unavailable', failing: ['policy'] });
   expect(await statusOfGateway()).toBe('unavailable');
 });
 
-test('a gateway is not ready without the stream that records calls either', async () => {
+test('a gateway is not ready if the stream that records calls is missing', async () => {
   const url = stage.environment.variables['GATEWAY_NATS_URL'] ?? '';
   await using bus = await connectBus({
     url: url.replace('//gateway:', '//provision:'),

@@ -6,22 +6,22 @@ import type { Check } from '#readiness';
 import type { ComponentClients } from '../deps.ts';
 
 /**
- * How often a component is asked before it counts as absent. Each answer may take a second, which
- * is short for a component under load.
+ * How often a component is asked before it counts as absent. Each attempt waits one second for the
+ * answer, which is short for a component under load.
  */
 const attemptsMax = 3;
 const attemptMsMax = 1_000;
 
 /**
- * Whether a call would work: the components that it passes through answer, and the stream that
- * records it has room.
+ * Checks whether a call would work: the components that it passes through answer, and the stream
+ * that records it has room.
  */
 export function createCallChecks(
   bus: Bus,
   { auth, registry, policy, executor }: ComponentClients,
 ): Check[] {
-  // A component that takes requests has compared its clock with Postgres's, which the gateway
-  // cannot ask.
+  // The gateway compares its clock with the components. It cannot ask Postgres, but a component
+  // that accepts requests has compared its own clock with the one of Postgres.
   const clockCheck = clockComparison();
   return [
     busCheck(bus),
@@ -36,7 +36,9 @@ export function createCallChecks(
   ];
 }
 
-/** Passes when a replica of the component answers anything, such as that it has no room. */
+/**
+ * Passes if a replica of the component answers at all, even if the answer is that it has no room.
+ */
 function createAnswerCheck(name: string, ask: (deadline: Deadline) => Promise<unknown>): Check {
   return {
     name,

@@ -57,7 +57,7 @@ describe('the Host header', () => {
     [createSite('http://localhost:9090', 8080), '127.0.0.1:9090', true],
     [createSite('http://localhost:9090', 8080), '127.0.0.1:8080', true],
     [createSite('http://localhost:9090', 8080), '127.0.0.1:9091', false],
-  ])('asked for the base URL $baseUrl about $1, isOwnHost answers $2', ([where, host, own]) => {
+  ])('for the gateway $baseUrl, the host $1 is its own: $2', ([where, host, own]) => {
     expect(isOwnHost(where, host)).toBe(own);
   });
 });

@@ -23,9 +23,9 @@ export interface Site {
    * browsers cannot lock out a user whose browser sends this cookie.
    */
   readonly deviceCookieName: string;
-  /** The name of the cookie that keeps where to return to after an account is connected. */
+  /** The name of the cookie with the page to return to after an account is connected. */
   readonly returnCookieName: string;
-  /** The name of the cookie that keeps where to return to after a one-time link. */
+  /** The name of the cookie with the page to open after a sign-in by a one-time link. */
   readonly wantedPageCookieName: string;
   readonly isSecure: boolean;
 }
@@ -50,7 +50,7 @@ export function describeSite(baseUrl: string, listenPort: number): Site | { prob
   }
   const hosts = new Set([url.host, ...originsOf(url.origin).map((origin) => new URL(origin).host)]);
   // Accepting loopback names is safe: only a client on the same machine reaches the gateway under
-  // these names, and a DNS rebinding attack sends the attacker's domain as `Host`.
+  // these names. In a DNS rebinding attack, `Host` is the attacker's domain.
   for (const name of loopbackNames) hosts.add(new URL(`http://${name}:${listenPort}`).host);
   return {
     baseUrl: url.origin,
@@ -125,13 +125,13 @@ export function buildSignInCookie(site: Site, value: string, maxAgeSeconds: numb
   return `${site.signInCookieName}=${value}; ${cookieAttributesOf(site, maxAgeSeconds)}`;
 }
 
-/** Builds the cookie that keeps where to return to. It is `Lax` for the same reason. */
+/** Builds the cookie with the page to return to. It is `Lax` for the same reason. */
 export function buildReturnCookie(site: Site, value: string, maxAgeSeconds: number): string {
   return `${site.returnCookieName}=${value}; ${cookieAttributesOf(site, maxAgeSeconds)}`;
 }
 
 /**
- * Builds the cookie that keeps which page a person wanted who has to sign in. It is `Lax` because a
+ * Builds the cookie with the page that a person opened before signing in. It is `Lax` because a
  * one-time link may be opened from a mail.
  */
 export function buildWantedPageCookie(site: Site, value: string, maxAgeSeconds: number): string {

@@ -42,7 +42,7 @@ describe('the body of a call', () => {
   });
 
   test.for(['path', 'url'] as const)(
-    'for the service http may give the full URL in the field %s',
+    'for the service http may contain the full URL in the field %s',
     (field) => {
       const parsedCall = parse({
         service: 'http',
@@ -65,7 +65,7 @@ describe('the body of a call', () => {
     });
   });
 
-  test('has the options that its fields and headers give', () => {
+  test('becomes a call with the options from its fields and headers', () => {
     const body: CallBody = {
       service: 'a',
       action: 'b',
@@ -158,7 +158,7 @@ describe('the body of a call', () => {
     ['GitHub', 'github'],
     ['Google Calendar', 'google_calendar'],
     ['org/GitHub', 'org/github'],
-  ])('with the service %s gets the name %s as a suggestion', ([service, suggestion]) => {
+  ])('with the service %s is refused, and the error suggests the name %s', ([service, suggestion]) => {
     expect(() => parse({ service, action: 'a' })).toThrow(
       expect.objectContaining({
         details: { issues: [expect.objectContaining({ did_you_mean: suggestion })] },
@@ -198,7 +198,7 @@ describe('the body of a call through a connection', () => {
     expect(parsedCall.kind === 'fresh' && call.parse(parsedCall.call)).toEqual(asCalled);
   });
 
-  test('is parsed for a dry run in the same way as for a call', () => {
+  test('is parsed in the same way for a dry run as for a call', () => {
     expect(parseDryRun({ ...callByConnection, body: [1], filter: '.a' }, limits)).toEqual(asCalled);
     expect(parseDryRun({ service: 'github', action: 'a' }, limits)).not.toHaveProperty(
       'connection',
@@ -210,7 +210,7 @@ describe('the body of a call through a connection', () => {
     [{ action: 'a' }, 'action'],
     [{ path: '/a' }, 'path'],
     [{ secrets: [{ name: 'a', in: 'header', key: 'b' }] }, 'secrets'],
-  ] as const)('is refused for a dry run if it also contains %j', ([more, path]) => {
+  ] as const)('is refused for a dry run if it also contains the field in %j', ([more, path]) => {
     const parseWithField = () =>
       parseDryRun({ ...callByConnection, ...structuredClone(more) } as never, limits);
 
@@ -223,7 +223,7 @@ describe('the body of a call through a connection', () => {
   });
 
   test.for(['/b', 'ftp://a.example/', 'https:///b', ''])(
-    'must contain a full URL, and %j is none',
+    'is refused if its URL is %j, which is not a full URL',
     (url) => {
       expect(() => parseConnectionCall({ ...callByConnection, url }, plainHeaders, limits)).toThrow(
         expect.objectContaining({ code: 'invalid_request' }),
@@ -333,7 +333,7 @@ describe('a call beyond a limit is refused', () => {
     );
   });
 
-  test('values in a text body that is JSON are counted, and other text is not', () => {
+  test('the values in a text body are counted if the text is JSON', () => {
     const counted: number[] = [];
     const parseAndCount = (body: string) =>
       parseCallBody(
@@ -347,7 +347,7 @@ describe('a call beyond a limit is refused', () => {
     expect(counted).toEqual([4]);
   });
 
-  test('params as JSON text with a name that occurs twice: the error is invalid_request', () => {
+  test('params as JSON text in which a name occurs twice are refused with invalid_request', () => {
     const body = { service: 'github', action: 'a', params: '{"title":"a","title":"b"}' };
 
     expect(() => parse(body)).toThrow(expect.objectContaining({ code: 'invalid_request' }));

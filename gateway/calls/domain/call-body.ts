@@ -22,19 +22,22 @@ export interface CallHeaders {
   readonly waitMs: number;
 }
 
-/** The limits of a call, in addition to the limits on its JSON body. */
+/** The limits on a call: those on its JSON body, and further ones. */
 export interface CallLimits extends JsonLimits {
   readonly queryValuesMax: number;
   /**
-   * Called with the size of params or a body that are sent as JSON text, before they are parsed. May
-   * throw.
+   * Called when params or a body were sent as JSON text: with the size of the text, before it is
+   * parsed. May throw.
    */
   readonly onJsonText?: (size: JsonSize) => void;
 }
 
 const timeoutMsDefault = 30_000;
 const waitSecondsMax = 60;
-/** Servers accept no longer query in a URL; longer values belong in a body. */
+/**
+ * The most characters of a query. Servers do not accept longer ones; longer values belong in a
+ * body.
+ */
 const queryCharactersMax = 65_536;
 
 /**
@@ -66,7 +69,7 @@ export function parseCallBody(
 }
 
 /**
- * Parses the body of `POST /v1/actions/http`: a call of a full URL with the access token of a
+ * Parses the body of `POST /v1/actions/http`: a call to a full URL with the access token of a
  * connection.
  */
 export function parseConnectionCall(
@@ -169,8 +172,8 @@ function parseAction(body: CallBody, service: string, limits: CallLimits): Actio
 }
 
 /**
- * Params may be an object, a JSON text that holds an object, or null for no params, because agents
- * often send these.
+ * Params may be an object, a JSON text that contains an object, or null for no params. Agents often
+ * send the last two.
  */
 function parseParams(params: CallBody['params'], limits: CallLimits): ActionCall['params'] {
   if (params === undefined || params === null) return {};

@@ -5,7 +5,10 @@ interface NamedAction {
   readonly action?: string;
 }
 
-/** The service and action that a search is limited to. An action is named together with its service. */
+/**
+ * Returns the service and action that a search is limited to. An action is always named together
+ * with its service.
+ */
 export function namedAction({
   service,
   action,

@@ -16,7 +16,7 @@ describe('the types parameter', () => {
     expect(ofApprovals).toContain('approval.raised');
   });
 
-  test.for([undefined, '', ' '])('given as %j means all event types', (given) => {
+  test.for([undefined, '', ' '])('with the value %j means all event types', (given) => {
     expect(parseEventTypes(given)).toBeNull();
   });
 
@@ -26,7 +26,7 @@ describe('the types parameter', () => {
     ['approval.remembered', undefined],
     ['action.*', undefined],
     ['*', undefined],
-  ])('given as %j is refused with the suggestion %j', ([given, meant]) => {
+  ])('with the value %j is refused with the suggestion %j', ([given, meant]) => {
     expect(() => parseEventTypes(given)).toThrow(
       expect.objectContaining({
         code: 'invalid_request',
@@ -57,14 +57,14 @@ describe('an event is visible to', () => {
     expect(maySeeEvent({ ...createUserPrincipal('auditor'), ...inOrg }, item)).toBe(true);
   });
 
-  test('no other identity and no other org', () => {
+  test('neither any other identity nor any other org', () => {
     expect(maySeeEvent({ ...createUserPrincipal('member'), ...inOrg }, item)).toBe(false);
     expect(maySeeEvent({ ...createAgentPrincipal(), ...inOrg }, item)).toBe(false);
     expect(maySeeEvent(createUserPrincipal('admin'), item)).toBe(false);
     expect(maySeeEvent({ ...owner, orgId: createAgentPrincipal().orgId }, item)).toBe(false);
   });
 
-  test('no caller if the event is internal', () => {
+  test('no caller at all if the event is internal', () => {
     const internalItem = createFeedItem(owner, 1, { type: 'approval.remembered' });
 
     expect(maySeeEvent(owner, internalItem)).toBe(false);
@@ -73,7 +73,7 @@ describe('an event is visible to', () => {
 });
 
 describe('an event on the wire', () => {
-  test('has its position as its id, and does not contain its audience', () => {
+  test('has its position in the feed as its id, and does not contain its audience', () => {
     const item = createFeedItem(createAgentPrincipal(), 17, { data: { text: 'two\nlines' } });
 
     const text = formatEvent(item);
