@@ -29,8 +29,8 @@ export interface AdmittedRequest {
 }
 
 /**
- * Authenticates the request and applies rate limits, the required scope and the limit of open
- * requests, all before the body is read.
+ * Before the body is read, authenticates the request and applies rate limits, the required scope
+ * and the limit on open requests.
  */
 export function admitCaller(deps: Deps, access: Access) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
@@ -55,7 +55,7 @@ export function admitCaller(deps: Deps, access: Access) {
 
 /**
  * Counts public requests that have a body, per address and before the body is read. Health checks
- * have no body and are therefore not counted.
+ * have no body and therefore are not counted.
  */
 export function admitStranger({ rates }: Deps, { body }: RouteSpec) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {

@@ -32,7 +32,8 @@ export function registerRequestChecks(
 ): void {
   app.decorateRequest('bodyCost', null);
   app.decorateRequest('outcome', null);
-  // The body is parsed outside of the context of the first hook, so a later one enters it again.
+  // The body is parsed outside of the context that the first hook enters, so a later hook enters it
+  // again.
   for (const hook of ['onRequest', 'preValidation'] as const) {
     app.addHook(hook, (request: FastifyRequest, _reply: FastifyReply, next: () => void) =>
       runWithRequestId(request.id, next),
@@ -44,7 +45,7 @@ export function registerRequestChecks(
       'x-request-id': request.id,
       'x-content-type-options': 'nosniff',
       'referrer-policy': 'no-referrer',
-      // Answers show what people and agents do, so no proxy may cache them.
+      // Answers show what people and agents do, so neither browsers nor proxies may cache them.
       'cache-control': 'no-store',
     });
     if (site().isSecure) void reply.header('strict-transport-security', 'max-age=31536000');
@@ -70,7 +71,7 @@ export function registerRequestChecks(
 
 /**
  * Finds a wrong host, and forms of a request that a proxy could interpret differently. Runs before
- * anything else of the request is processed.
+ * any other part of the request is processed.
  */
 function findRequestProblem(request: FastifyRequest, site: Site): AppError | undefined {
   const { url, host, headers, is404 } = request;
@@ -81,8 +82,8 @@ function findRequestProblem(request: FastifyRequest, site: Site): AppError | und
   if (!url.startsWith('/') && !isOwnTarget(site, url)) {
     return new AppError('invalid_request', `This server is ${site.baseUrl}; ask it for a path.`);
   }
-  // Supervisors check health by IP address. Their Host is accepted, because a health answer reveals
-  // nothing else.
+  // Process supervisors check health by IP address. Any Host is accepted there, because a health
+  // answer reveals nothing else.
   if (!isOwnHost(site, host) && !url.startsWith('/health/')) {
     const named = /^[\w.:[\]-]{1,100}$/.test(host) ? host : 'another one';
     return new AppError(
@@ -103,14 +104,14 @@ function findRequestProblem(request: FastifyRequest, site: Site): AppError | und
   if (charset !== undefined && !/^(utf-?8|us-ascii)$/i.test(charset)) {
     return new AppError('unsupported_media_type', 'Bodies are UTF-8; send them as such.');
   }
-  // This 404 is found before the body is parsed, so that nobody can have a body parsed at an
-  // unknown address.
+  // The 404 comes before the body is parsed, so that nobody can have a body parsed at an unknown
+  // address.
   return is404 ? (explainMisplacedIssuer(url, site.baseUrl) ?? notFound()) : undefined;
 }
 
 /**
- * Where a page is under the base URL, when a person on this machine opened it under another name of
- * the machine. The session and the forms of a page belong to one origin.
+ * A person on this machine may open a page under another name of the machine. Returns the page's
+ * URL under the base URL, because the session and the forms of a page belong to one origin.
  */
 function findOwnPlace(request: FastifyRequest, { baseUrl }: Site): string | undefined {
   const { url, host } = request;
@@ -128,8 +129,8 @@ function countHosts(rawHeaders: readonly string[]): number {
 }
 
 /**
- * Whether an absolute request target, as clients send it to proxies, names this server (RFC 9112
- * §3.2.2). `*` means the server as a whole.
+ * Whether an absolute request target (clients send such targets to proxies) names this server (RFC
+ * 9112 §3.2.2). `*` means the server as a whole.
  */
 function isOwnTarget(site: Site, target: string): boolean {
   if (target === '*') return true;

@@ -60,7 +60,7 @@ test.for<[code: string, expected: string]>([
 });
 
 test.for([undefined, null, 'text', 17, new TypeError('x is not a function')])(
-  'a thrown value that is neither an AppError nor an error of Fastify (%s) is answered with the code internal',
+  'a thrown value that is neither an AppError nor from Fastify (%s) is answered with the code internal',
   (frameworkError) => {
     expect(toAppError(frameworkError).code).toBe('internal');
   },

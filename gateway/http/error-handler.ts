@@ -17,7 +17,7 @@ import { recordRequestRefusal, describeRestRequest } from '../records/record-ref
 import type { Refusals } from '../records/refusals.ts';
 import { createNoPage, isPageLoad } from './no-page.ts';
 
-/** HTTP statuses that no error code has. */
+/** HTTP statuses that no error code stands for. */
 const statusOfHttpError = { method_not_allowed: 405, not_acceptable: 406 } as const;
 
 /**
@@ -34,7 +34,7 @@ export function registerErrorHandler(
       action,
       error: toAppError(thrown, request.routeOptions.bodyLimit),
     });
-    // Tells clients where to find out how to get a credential (RFC 9728 §5.1).
+    // This tells clients where to find out how to get a credential (RFC 9728 §5.1).
     const metadata = `${originAt(site().baseUrl, request.host)}${protectedResourceMetadataPath}`;
     const challenge = [`resource_metadata="${metadata}"`];
     const sendAnswer = request.is404 && error.code === 'not_found' ? sendNoAddress : sendError;
@@ -50,7 +50,10 @@ interface ErrorAnswer {
   readonly challenge?: readonly string[];
 }
 
-/** Answers at an address that does not exist: a person with a page, a program with the error. */
+/**
+ * Answers a request to an address that does not exist: to a person with a page, to a program with
+ * the error.
+ */
 export function sendNoAddress(error: AppError, answer: ErrorAnswer): void {
   const { request, reply } = answer;
   if (!isPageLoad(request)) return sendError(error, answer);
@@ -79,8 +82,8 @@ export function statusOf({ code, details: { edge } }: AppError): number {
 }
 
 /**
- * Builds the body of an error, `{error, message, request_id, …details, next?}`, without the details
- * that only components use among each other.
+ * Builds the body of an error, `{error, message, request_id, …details, next?}`. Details that only
+ * components use are left out.
  */
 export function toEnvelope(
   error: AppError,
@@ -154,7 +157,7 @@ interface Foreseen {
   readonly message: string;
 }
 
-/** The error codes of the gateway for the errors of Fastify. */
+/** The gateway's error codes and messages for Fastify's errors. */
 const frameworkErrors: Readonly<Record<string, Foreseen>> = {
   FST_ERR_CTP_BODY_TOO_LARGE: {
     code: 'too_large',
@@ -219,9 +222,9 @@ export function methodNotAllowed(allowed: readonly string[]): AppError {
 }
 
 /**
- * The error at an address where a client looks for the metadata of an issuer that is not this one: with
- * a path, or with a slash too many or too few (RFC 8414 §3.1, OpenID Connect Discovery §4). Undefined for
- * any other address.
+ * Clients look for an issuer's metadata at an address that contains the issuer's path. Returns the
+ * error for such an address if its issuer is not this one but has a path, or a slash too many or
+ * too few (RFC 8414 §3.1, OpenID Connect Discovery §4). Returns undefined for any other address.
  */
 export function explainMisplacedIssuer(url: string, baseUrl: string): AppError | undefined {
   const [path = ''] = url.split('?', 1);

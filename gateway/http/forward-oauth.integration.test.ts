@@ -21,7 +21,7 @@ let stage: Stage;
 let gateway: RunningGateway;
 let url: string;
 const arrivedRequests: ArrivedRequest[] = [];
-/** Answers the requests that arrive at the stand-in for auth's listener. */
+/** Answers the requests that arrive at the stand-in for auth's OAuth listener. */
 let answerRequest: (reply: ServerResponse) => void;
 let oauthUrl: string;
 
@@ -51,7 +51,7 @@ const sendJson = (reply: ServerResponse) =>
   reply.writeHead(200, { 'content-type': 'application/json' }).end('{"ok":true}');
 
 describe('requests forwarded to auth', () => {
-  test('keep only the needed headers, with the gateway’s host and the client’s address', async () => {
+  test('keep only the headers that auth needs, and get the gateway’s host and the client’s address', async () => {
     answerRequest = sendJson;
     arrivedRequests.length = 0;
     await fetch(`${url}/oauth/token?x=1`, {
@@ -88,7 +88,7 @@ describe('requests forwarded to auth', () => {
     });
   });
 
-  test('carry the client address that a trusted proxy names', async () => {
+  test('contain the client address that a trusted proxy named', async () => {
     answerRequest = sendJson;
     arrivedRequests.length = 0;
     await using gatewayBehindProxy = await stage.gateway({
@@ -101,7 +101,7 @@ describe('requests forwarded to auth', () => {
     expect(arrivedRequests[0]?.headers['x-forwarded-for']).toBe('203.0.113.7');
   });
 
-  test('are refused if their body is too large or their address is unknown', async () => {
+  test('are refused if their body is too large or their path is unknown', async () => {
     answerRequest = sendJson;
     arrivedRequests.length = 0;
     const form = { 'content-type': 'application/x-www-form-urlencoded' };
@@ -163,7 +163,7 @@ describe('answers of auth', () => {
     }
   });
 
-  test('become a 503 with an error code if auth is down, slow or not configured', async () => {
+  test('are replaced by a 503 with an error code if auth is down, slow or not configured', async () => {
     answerRequest = (reply) => reply.destroy();
     const answerToBroken = await sendRequest(url, '/.well-known/oauth-authorization-server');
     expect([answerToBroken.status, answerToBroken.body['error']]).toEqual([503, 'unavailable']);

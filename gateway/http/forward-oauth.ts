@@ -33,7 +33,10 @@ const forwardedRoutes = [
   { method: 'POST', url: '/oauth/token' },
   { method: 'POST', url: '/oauth/revoke' },
 ];
-/** Documents that anybody may read. They depend on no cookie and have no effects, so HEAD reads them too. */
+/**
+ * Documents that anybody may read. They depend on no cookie and reading them has no effects, so
+ * HEAD is served, too.
+ */
 const metadataUrls = [
   authorizationServerMetadataPath,
   protectedResourceMetadataPath,
@@ -45,7 +48,7 @@ const metadataRoutes = metadataUrls.flatMap((url) =>
 /** Addresses at which clients authenticate (RFC 6749 §2.3.1). */
 const clientUrls = ['/oauth/token', '/oauth/revoke'];
 /**
- * Clients that run in a page of another origin send requests to these routes. None of the routes
+ * Routes to which clients that run in a page of another origin send requests. None of these routes
  * uses a cookie.
  */
 const routesOpenToBrowsers = [registerPath, ...clientUrls, ...metadataUrls];
@@ -77,8 +80,9 @@ const responseHeaders = [
 
 /**
  * Forwards OAuth requests to the authorization server, which is part of auth, with limits on size
- * and rate. The gateway sets the host and the client address; it never copies them from the request,
- * but for a name of this machine under which the client reached a gateway on loopback
+ * and rate. The gateway sets the host and the client address itself and does not copy them from the
+ * request. One exception: a client on the same machine may have reached a gateway on loopback under
+ * another name of this machine; then that name is the forwarded host
  * (docs/reference/identities.md#oauth-clients).
  */
 export async function forwardOauth(app: FastifyInstance, options: ForwardOptions): Promise<void> {
@@ -91,7 +95,8 @@ export async function forwardOauth(app: FastifyInstance, options: ForwardOptions
 
   const sendToAuth = async (pool: Pool, request: FastifyRequest) => {
     const { statusCode, headers, body } = await pool.request({
-      // The body of the answer to HEAD is dropped on its way out, and its length is kept.
+      // HEAD is forwarded as GET. The body of the answer is dropped when it is sent, but its length
+      // is kept.
       method: request.method === 'HEAD' ? 'GET' : request.method,
       path: request.url,
       headers: headersOf(request, site()),
@@ -143,7 +148,7 @@ export async function forwardOauth(app: FastifyInstance, options: ForwardOptions
   );
   const shared = { bodyLimit: bodyBytesMax, onRequest: countRequest, handler: forwardRequest };
   for (const route of [...forwardedRoutes, ...metadataRoutes]) {
-    // By itself Fastify would serve HEAD at each route of GET, with the same effects.
+    // Without this option, Fastify would serve HEAD at each GET route, with the same effects.
     app.route({ ...route, ...shared, exposeHeadRoute: false });
   }
   const servedRoutes = [

@@ -22,7 +22,9 @@ afterAll(async () => {
   await stage[Symbol.asyncDispose]();
 });
 
-/** Sends raw bytes and returns everything that the server answers before it closes. */
+/**
+ * Sends raw bytes and returns everything that the server answers before it closes the connection.
+ */
 async function send(bytes: string | Buffer): Promise<string> {
   const socket = connect({ port, host: '127.0.0.1' });
   const chunks: Buffer[] = [];
@@ -164,14 +166,14 @@ describe('a gateway that cannot start', () => {
       /BASE_URL must be a scheme/,
     ],
     ['invalid TRUSTED_PROXIES', { TRUSTED_PROXIES: 'not-an-address' }, /TRUSTED_PROXIES must be/],
-  ])('because of %s names this reason in its error message', async ([, settings, sentence]) => {
+  ])('because of %s says so in its error message', async ([, settings, sentence]) => {
     const startAttempt = stage.gateway(settings);
 
     await expect(startAttempt).rejects.toThrow(ConfigError);
     await expect(stage.gateway(settings)).rejects.toThrow(sentence);
   });
 
-  test('because its port is in use names this reason in its error message', async () => {
+  test('because its port is in use says so in its error message', async () => {
     await expect(stage.gateway({ PORT: String(port) })).rejects.toThrow(/PORT \d+ .* is taken/);
   });
 });

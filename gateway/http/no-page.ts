@@ -4,12 +4,18 @@ import { createPage } from '#pages';
 import type { Page } from '#pages';
 import { doesPreferHtml } from './domain/accepts.ts';
 
-/** Whether a person reads the answer: a browser that opens an address asks for HTML first. */
+/**
+ * Whether a person will read the answer. A browser in which a person opens an address asks for HTML
+ * first.
+ */
 export function isPageLoad({ method, headers }: FastifyRequest): boolean {
   return (method === 'GET' || method === 'HEAD') && doesPreferHtml(headers.accept);
 }
 
-/** The page at an address that does not exist. The dashboard says the same in `not-found.tsx`. */
+/**
+ * The page for an address that does not exist. The dashboard shows the same text in
+ * `not-found.tsx`.
+ */
 export function createNoPage(url: string): Page {
   const isOfApi = /^\/(v1|mcp|oauth)([/?]|$)/.test(url);
   return createPage(

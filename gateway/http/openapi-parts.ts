@@ -1,4 +1,4 @@
-/** The tags of the OpenAPI document, in its order. */
+/** The tags of the OpenAPI document, in the document's order. */
 export const tags: Readonly<Record<string, string>> = {
   Identities: 'Users, agents, subagents and their keys.',
   Users: 'Who may sign in, and as what.',

@@ -148,7 +148,7 @@ const generationOptions = {
   target: 'draft-2020-12',
   io: 'input',
   override({ jsonSchema }: { jsonSchema: JsonSchema }) {
-    // The pattern of a UUID or date is left out: the format says enough, and the pattern of a date
+    // The pattern of a UUID or date is left out. The format says enough, and the pattern of a date
     // is longer than most schemas.
     if (jsonSchema['format'] === 'uuid' || jsonSchema['format'] === 'date-time') {
       delete jsonSchema['pattern'];
@@ -159,8 +159,8 @@ const generationOptions = {
 } as const;
 
 /**
- * Rewrites what only JavaScript reads, or only in Unicode mode, so that other validators accept the
- * same values.
+ * Rewrites syntax that only JavaScript understands, or only in Unicode mode, so that other
+ * validators accept the same values.
  */
 function toPortablePattern(pattern: string): string {
   return pattern
@@ -172,7 +172,7 @@ function refOf(name: string): string {
   return `#/components/schemas/${name}`;
 }
 
-/** A component of an OpenAPI document needs neither an identifier nor a dialect. */
+/** Removes `$id` and `$schema`: a component of an OpenAPI document needs neither. */
 function tidySchema({ $schema: _schema, $id: _id, ...schema }: JsonSchema): JsonSchema {
   return schema;
 }

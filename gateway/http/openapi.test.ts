@@ -29,7 +29,7 @@ describe('the OpenAPI document', () => {
     expect(JSON.parse(text)).toEqual(JSON.parse(storedDocument));
   });
 
-  test('describes every route, each with its own operationId', () => {
+  test('describes every route with an operationId that no other route has', () => {
     const names = operations.map(({ operation }) => operation['operationId']);
 
     expect(new Set(names).size).toBe(names.length);
@@ -99,7 +99,7 @@ describe('the OpenAPI document', () => {
     ['resolveApproval', '409', 'approval_stale'],
     ['getMe', '403', 'identity_archived'],
   ])(
-    'lists for the operation %s, with the status %s, the error %s that its endpoint declares',
+    'lists for the operation %s, under the status %s, the error %s that the operation’s endpoint declares',
     ([operationId, status, code]) => {
       const operationWithId = operations.find(
         ({ operation }) => operation['operationId'] === operationId,
@@ -115,7 +115,7 @@ describe('the OpenAPI document', () => {
   );
 
   test.for(Object.entries<RouteSpec>(httpRoutes))(
-    'has an example of each body and answer of %s that its schema accepts',
+    'has a valid example of each body and answer of %s',
     ([name, { body, responses }]) => {
       const { operation } =
         operations.find((each) => each.operation['operationId'] === name) ?? expect.fail(name);
@@ -133,7 +133,7 @@ describe('the OpenAPI document', () => {
     },
   );
 
-  test('has an example in every media type of a body or a successful answer', () => {
+  test('has an example for every media type of a request body or a successful answer', () => {
     const contents = operations.flatMap(({ path, method, operation }) => {
       const answers = Object.entries(operation['responses'] as Record<string, Content>).filter(
         ([status]) => status.startsWith('2'),
@@ -154,7 +154,7 @@ describe('the OpenAPI document', () => {
     expect(contents.filter(({ example }) => example === undefined)).toEqual([]);
   });
 
-  test('has no pattern with what only JavaScript reads, or only in Unicode mode', () => {
+  test('has no pattern with syntax that only JavaScript understands, or only in Unicode mode', () => {
     const patterns = [...text.matchAll(/"pattern":"((?:[^"\\]|\\.)*)"/g)].map(
       ([, pattern]) => pattern,
     );

@@ -198,8 +198,8 @@ const streamSpec: RouteSpec = {
   access: 'approvals',
   query: eventsQuery,
   responses: {},
-  // When the notifier is called, the response has already begun. Errors of the notifier can
-  // therefore not be answers of this route.
+  // The response has already begun when the gateway calls the notifier. Therefore this route cannot
+  // answer with the notifier's errors.
   serves: 'none',
   audit: 'none',
 };

@@ -4,7 +4,10 @@ import { methodNotAllowed } from './error-handler.ts';
 
 const methods = ['DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT'] as const;
 
-/** Answers every other method at these addresses with 405 and a list of the allowed methods. */
+/**
+ * Answers requests at the addresses of these routes that use any other method, with 405 and the
+ * allowed methods.
+ */
 export function refuseOtherMethods(
   app: FastifyInstance,
   routes: readonly { readonly method: string; readonly url: string }[],
@@ -13,7 +16,9 @@ export function refuseOtherMethods(
     options = true,
   }: {
     readonly head?: boolean;
-    /** False when a route answers OPTIONS itself and is not one of `routes`. */
+    /**
+     * False if another route, which is not in `routes`, already answers OPTIONS at these addresses.
+     */
     readonly options?: boolean;
   } = {},
 ): void {

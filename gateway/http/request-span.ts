@@ -9,14 +9,14 @@ import { statusOf } from './error-handler.ts';
 interface RequestSpanOptions {
   readonly name: string;
   readonly attributes?: Attributes;
-  /** The caller's trace context in place of the header `traceparent`. */
+  /** The caller's trace context, if it was not sent in the header `traceparent`. */
   readonly traceparent?: unknown;
 }
 
 /**
  * Runs `work` inside a span of the HTTP request, with the attributes of OpenTelemetry's conventions
- * for HTTP servers. It continues the trace of a caller who is authenticated: anybody else could
- * have every request traced.
+ * for HTTP servers. The trace of a caller is continued only if the caller is authenticated.
+ * Otherwise anybody could have every request traced.
  */
 export function inRequestSpan<T>(
   { request, reply }: { readonly request: FastifyRequest; readonly reply: FastifyReply },
@@ -39,7 +39,7 @@ export function inRequestSpan<T>(
       const error = AppError.from(thrown);
       const status = statusOf(error);
       span.setAttribute('http.response.status_code', status);
-      // By the conventions, a request that the client got wrong is no error of the server.
+      // By these conventions, a mistake of the client is not an error of the server.
       if (status >= 500) {
         span.setAttribute('error.type', error.code);
         span.setStatus({ code: SpanStatusCode.ERROR, message: error.code });

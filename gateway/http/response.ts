@@ -24,7 +24,7 @@ export function openEventStream(reply: FastifyReply): FastifyReply['raw'] {
   return reply.raw;
 }
 
-/** Sends one message of JSON as an event stream, to a client that accepts nothing else. */
+/** Sends one JSON message as an event stream, because the client accepts nothing else. */
 export function sendAsEvent(reply: FastifyReply, json: string): FastifyReply {
   openEventStream(reply).end(`event: message\ndata: ${json}\n\n`);
   return reply;

@@ -57,8 +57,8 @@ export type RouteHandlers = HandlersOf<{
 }>;
 
 /**
- * Awaits the body and answers with it and this status. Most handlers have only this one kind of
- * answer.
+ * Awaits the body and returns an answer with this body and status. Most handlers have only this one
+ * kind of answer.
  */
 export async function answer<const Status extends number, Body>(
   status: Status,
@@ -78,7 +78,8 @@ export async function answerNoContent(
 const pageLimitDefault = 50;
 
 /**
- * Turns `?limit=&cursor=` into the page request of the components (docs/reference/limits.md#lists).
+ * Turns `?limit=&cursor=` into the page request that components take
+ * (docs/reference/limits.md#lists).
  */
 export function pageRequestOf(query: {
   readonly limit?: number | undefined;

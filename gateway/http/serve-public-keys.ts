@@ -8,7 +8,7 @@ const publicKeysPath = '/.well-known/action-gateway-keys';
 /** The keys are cached for this long, because anybody may request them as often as they like. */
 const keysCachedMs = 10_000;
 
-/** Serves the public keys that verify decisions, with the times at which each was in use. */
+/** Serves the public keys that verify decisions, each with the time during which it was in use. */
 export async function servePublicKeys(
   app: FastifyInstance,
   { auth }: Pick<Deps, 'auth'>,

@@ -90,7 +90,7 @@ describe('authentication', () => {
     expect(headers.get('www-authenticate')).toContain('scope="approvals"');
   });
 
-  test('an agent key may not use a route for users', async () => {
+  test('an agent key is refused on a route for users', async () => {
     const token = stage.tokenFor();
 
     const { status, body } = await sendRequest(url, '/v1/secrets', {
@@ -102,7 +102,7 @@ describe('authentication', () => {
     expect(body['error']).toBe('insufficient_scope');
   });
 
-  test('is done once for concurrent requests and cached until auth announces a change', async () => {
+  test('happens once for concurrent requests, and its result is cached until auth announces a change', async () => {
     const token = stage.tokenFor();
     stage.standIns.auth.listIdentities = async () => emptyPage;
     const before = stage.lookUps.count;
@@ -127,7 +127,7 @@ describe('a dashboard session', () => {
     return { cookie: `theme=dark; gateway_session=${token}` };
   };
 
-  test('may read with its cookie alone', async () => {
+  test('may read with nothing but its cookie', async () => {
     stage.standIns.auth.listIdentities = async () => emptyPage;
 
     const { status } = await sendRequest(url, '/v1/identities', {
@@ -149,7 +149,7 @@ describe('a dashboard session', () => {
       { origin: 'https://evil.example', 'sec-fetch-site': 'same-site' },
       403,
     ],
-  ])('gets for a write %s', async ([, headers, expected]) => {
+  ])('that tries to write gets %s', async ([, headers, expected]) => {
     stage.standIns.executor.createSecret = async () => ({ ...createStoredSecret(), version: 1 });
     const withOwnOrigin = headers['origin'] === 'OWN' ? { origin: new URL(url).origin } : headers;
 
@@ -201,7 +201,7 @@ describe('bad input', () => {
       headers,
     });
 
-  test('an unknown field is named in the error, together with the most similar known field', async () => {
+  test('an unknown field is named in the error, with the most similar known field', async () => {
     const { status, body } = await post({ service: 'github', acton: 'issues.get' });
 
     expect(status).toBe(400);
@@ -250,7 +250,7 @@ describe('bad input', () => {
     expect(body).toMatchObject({ error: 'too_large', limit });
   });
 
-  test('eight large bodies use up a quota that eight small bodies do not use up', async () => {
+  test('large bodies cost more of the quota: eight of them use it up, eight small bodies do not', async () => {
     // The gateway of the other tests may count as a second replica, which halves the quota.
     await using limited = await stage.gateway({ RATE_IDENTITY_PER_MINUTE: '60' });
     const statusesOf = async (body: unknown) => {
@@ -347,7 +347,7 @@ describe('requests to public routes', () => {
     expect((await fetch(new URL('/sign-in', url), pageRequest)).status).toBe(413);
   });
 
-  test('to an unknown address are refused before their body is read', async () => {
+  test('are refused before their body is read if their address is unknown', async () => {
     const { status, body } = await sendRequest(url, '/v1/nowhere', { body: '{"broken' });
 
     expect(status).toBe(404);
@@ -428,7 +428,7 @@ describe('addresses of the REST API', () => {
     }
   });
 
-  test('a HEAD request gets the answer of GET without its body', async () => {
+  test('a HEAD request gets the same answer as GET, without the body', async () => {
     const response = await fetch(new URL('/health/live', url), { method: 'HEAD' });
 
     expect(response.status).toBe(200);
@@ -485,7 +485,7 @@ describe('errors of components', () => {
     expect(JSON.stringify(body)).not.toContain('relation');
   });
 
-  test('an answer that violates the contract is not shown; the caller gets the error internal', async () => {
+  test('an answer that violates the contract is not shown to the caller, who gets the error internal', async () => {
     stage.standIns.auth.listIdentities = async () => ({ items: [{ secret: 'CANARY-2' }] }) as never;
 
     const { status, body } = await sendRequest(url, '/v1/identities', { token: stage.tokenFor() });
@@ -494,7 +494,7 @@ describe('errors of components', () => {
     expect(JSON.stringify(body)).not.toContain('CANARY');
   });
 
-  test('a busy component is named in the error unavailable, which has Retry-After', async () => {
+  test('if a component is busy, the error unavailable names it and has Retry-After', async () => {
     stage.standIns.auth.listIdentities = async () => {
       throw new AppError('unavailable', 'The auth component is busy.', {
         details: { component: 'auth', busy: true, lost: false },
@@ -517,7 +517,7 @@ describe('errors of components', () => {
 });
 
 describe('status and health', () => {
-  test('the status lists each component, and is degraded if a component does not answer', async () => {
+  test('the status lists each component, and is degraded if one of them does not answer', async () => {
     const { standIns: neighbours } = stage;
     for (const component of Object.values(neighbours)) {
       (component as { ping: () => Promise<object> }).ping = async () => ({});
@@ -544,7 +544,7 @@ describe('status and health', () => {
     });
   });
 
-  test('the status reports an executor whose slots are all taken as busy, and is degraded', async () => {
+  test('the status is degraded, and the executor is busy, if all slots of the executor are taken', async () => {
     const { standIns: neighbours } = stage;
     for (const component of Object.values(neighbours)) {
       (component as { ping: () => Promise<object> }).ping = async () => ({});
@@ -560,7 +560,7 @@ describe('status and health', () => {
     });
   });
 
-  test('the health check needs no credential', async () => {
+  test('the health check requires no credential', async () => {
     expect(await sendRequest(url, '/health/live')).toMatchObject({
       status: 200,
       body: { status: 'ok' },

@@ -20,13 +20,16 @@ import type { RouteHandler, RouteHandlers } from './route-handler.ts';
 interface RoutesOptions {
   readonly handlers: RouteHandlers;
   /**
-   * Whether every answer is parsed with its schema. Tests do so; in production the component that
-   * answers has already validated it.
+   * Whether every answer is parsed with its schema. This is done in tests only; in production the
+   * component that answers has already validated it.
    */
   readonly checkAnswers: boolean;
 }
 
-/** The longest body of a public route is a sign-in with a password of 800 escaped characters. */
+/**
+ * The longest body of a public route is that of a sign-in, with a password of 800 escaped
+ * characters.
+ */
 const publicBodyBytesMax = 8_192;
 /** No request takes longer than this, because every component answers or times out earlier. */
 const requestMsMax = 125_000;
@@ -105,7 +108,7 @@ function serveRoute(
         params: spec.params && (validate(spec.params, request.params, 'path') as never),
         query: parseQuery(spec, request.query) as never,
         body: parseBody(bodySchema, request.body) as never,
-        // Only on public routes may these be null; the types of their handlers say so.
+        // These can be null on public routes only, and the types of the handlers agree with this.
         caller: (admitted?.caller ?? null) as Caller,
         credential: (admitted?.credential ?? null) as Credential,
         authenticate: () =>

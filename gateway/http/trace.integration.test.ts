@@ -12,7 +12,7 @@ const createTraceparent = (traceId: string) => `00-${traceId}-00f067aa0ba902b7-0
 const callPath = '/v1/actions/call';
 const call = { service: 'github', action: 'list_issues' };
 
-test('the trace of an authenticated REST caller continues, and nobody else can have a request traced', async () => {
+test('the trace of an authenticated REST caller is continued, and nobody else can have a request traced', async () => {
   await using stage = await createStage();
   await using gateway = await stage.gateway();
   stage.standIns.policy.decide = async () => {
@@ -57,7 +57,7 @@ test('the trace of an authenticated REST caller continues, and nobody else can h
     'http.route': callPath,
     'http.response.status_code': 404,
   });
-  // The span of the answering component is inside the one of the asking component.
+  // The span of the component that answers is inside the span of the component that asks.
   const [client, server] = [3, 2].map((kind) =>
     spans.find((span) => span.name === 'rpc.policy.v1.decide' && span.kind === kind),
   );

@@ -6,11 +6,11 @@ import { addressBlock } from '#addresses';
 import { errorCodes } from '#errors';
 
 interface ConnectionLimits {
-  /** Open connections per address, or per /64 network of IPv6; 0 means no limit. */
+  /** The most open connections per address, or per /64 network of IPv6; 0 means no limit. */
   readonly perAddressMax: number;
   /**
-   * Addresses in the format of the setting `TRUSTED_PROXIES`. They are not limited, because each
-   * carries the connections of many clients.
+   * Addresses in the format of the setting `TRUSTED_PROXIES`. They are not limited, because a proxy
+   * opens the connections of many clients.
    */
   readonly trustedProxies: readonly string[];
 }
@@ -66,7 +66,9 @@ const namedRanges: Readonly<Record<string, readonly string[]>> = {
   uniquelocal: ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7'],
 };
 
-/** Creates the check whether an address is a proxy. Throws for an entry that cannot be read. */
+/**
+ * Creates a function that checks whether an address is a proxy. Throws if an entry cannot be read.
+ */
 export function createProxyCheck(proxies: readonly string[]): (address: string) => boolean {
   const ranges = proxies
     .flatMap((each) => namedRanges[each] ?? [each])

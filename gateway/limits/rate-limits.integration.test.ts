@@ -67,7 +67,7 @@ describe('invalid credentials', () => {
   ];
 
   test.for(attempts)(
-    '%s make the gateway ask auth only at a limited rate per client address',
+    '%s reach auth only at a limited rate per client address',
     async ([, attempt]) => {
       await using gateway = await stage.gateway({ RATE_PUBLIC_PER_MINUTE: '3' });
       const before = stage.lookUps.count;
@@ -81,7 +81,7 @@ describe('invalid credentials', () => {
     },
   );
 
-  test('in concurrent requests do not exceed the limit on requests to auth', async () => {
+  test('do not exceed the limit on requests to auth when they are sent concurrently', async () => {
     await using gateway = await stage.gateway({ RATE_PUBLIC_PER_MINUTE: '3' });
     const before = stage.lookUps.count;
     const replies = await Promise.all(
@@ -95,7 +95,7 @@ describe('invalid credentials', () => {
     expect(stage.lookUps.count - before).toBe(3);
   });
 
-  test('from one client address do not use up the limit of another client address', async () => {
+  test('from one client address do not use up the limit of another', async () => {
     const settings = { RATE_PUBLIC_PER_MINUTE: '1', TRUSTED_PROXIES: '127.0.0.0/8' };
     await using gateway = await stage.gateway(settings);
     const statusOfAddress = async (address: string, token: string) =>
@@ -115,7 +115,7 @@ describe('invalid credentials', () => {
 });
 
 describe('a valid credential', () => {
-  test('does not count against the limit of its address', async () => {
+  test('does not count towards the limit of its client address', async () => {
     await using gateway = await stage.gateway({ RATE_PUBLIC_PER_MINUTE: '1' });
     for (let time = 0; time < 5; time += 1) {
       const token = stage.tokenFor(createAgentPrincipal());
@@ -126,7 +126,7 @@ describe('a valid credential', () => {
     expect((await sendRequest(gateway.url, '/v1/identities', { token: 'wrong' })).status).toBe(401);
   });
 
-  test('that the gateway has seen before keeps working while its address sends many invalid ones', async () => {
+  test('keeps working, if the gateway knows it already, while its address sends many invalid credentials', async () => {
     await using gateway = await stage.gateway({ RATE_PUBLIC_PER_MINUTE: '1' });
     const token = stage.tokenFor(createAgentPrincipal());
     const statusOfRequest = async () =>
@@ -176,7 +176,7 @@ describe('params that are given as JSON text', () => {
     },
   );
 
-  test('are charged for each value in the text over MCP', async () => {
+  test('are charged for each value in the text also when they are sent over MCP', async () => {
     await using gateway = await stage.gateway(settings);
     const token = stage.tokenFor(createAgentPrincipal());
     const post = () =>

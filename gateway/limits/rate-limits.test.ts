@@ -7,7 +7,7 @@ const caller = { principal: 'signed', claims: createAgentPrincipal() };
 const sibling = { principal: 'signed', claims: { ...caller.claims, identityId: 'another' } };
 
 describe('rate limits', () => {
-  test('refuse an identity that is over its quota, and say how long it must wait', () => {
+  test('refuse an identity that is over its quota, and tell it how long it must wait', () => {
     const limits = limitsOf({ identityPerMinute: 2 });
     limits.countRequest(caller);
     const last = limits.countRequest(caller);
@@ -91,7 +91,7 @@ describe('rate limits', () => {
     expect(limits.countRequest(caller).refusal).toBeNull();
   });
 
-  test('keep the buckets of callers although requests arrive from many addresses', () => {
+  test('remember what callers have used up even when requests arrive from many addresses', () => {
     const limits = limitsOf({ identityPerMinute: 1, publicPerMinute: 1 });
     limits.countRequest(caller);
     for (let host = 0; host < 60_000; host += 1)

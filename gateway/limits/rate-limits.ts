@@ -6,7 +6,7 @@ import { AppError } from '#errors';
 import { createFullBucket, returnToken, takeTokens } from './domain/token-bucket.ts';
 import type { Bucket, Quota, TakeResult } from './domain/token-bucket.ts';
 
-/** The part of a caller that rate limits need. */
+/** What rate limits need to know about a caller. */
 interface CountedCaller {
   readonly claims: Pick<Principal, 'identityId' | 'userId'>;
 }
@@ -21,7 +21,7 @@ export interface RateLimitResult {
   readonly refusal: AppError | null;
 }
 
-/** The size of a body. A large body costs further tokens besides the one for its request. */
+/** The size of a body. A large body costs more tokens, besides the one for its request. */
 export interface BodyCost {
   readonly bytes: number;
   /** The number of JSON values in the body. */

@@ -14,8 +14,8 @@ const beatEveryMs = 2_000;
 const silentMsMax = 3 * beatEveryMs;
 
 /**
- * Announces every two seconds that this gateway is alive, and counts the other gateways that
- * announce this.
+ * Announces every two seconds that this gateway is alive, and counts the other gateways that do the
+ * same.
  */
 export function joinReplicas(bus: Bus): Replicas {
   const id = randomUUID();

@@ -18,10 +18,11 @@ beforeAll(async () => {
 });
 afterAll(() => stage[Symbol.asyncDispose]());
 
-/** Opens requests that no component answers, until the caller has used all of its slots. */
+/** Opens requests that no component answers, until the caller has used up its slots. */
 async function openHangingRequests(url: string, token: string, path: string) {
   const endController = new AbortController();
-  // All responses are kept, because `fetch` ends the stream of one that is garbage-collected.
+  // All responses are kept, because `fetch` ends the stream of a response that is
+  // garbage-collected.
   const responses: Response[] = [];
   for (let n = 0; n < 80; n += 1) {
     const sentRequest = fetch(new URL(path, url), {
@@ -61,12 +62,13 @@ describe('a caller with many unanswered requests', () => {
   ];
   const rates = { RATE_IDENTITY_PER_MINUTE: '0', RATE_USER_PER_MINUTE: '0' };
 
-  test('gets half of the slots, while other callers are still served; its slots become free when its requests end', async () => {
+  test('gets at most half of the slots until its requests end, and other callers are still served', async () => {
     await using gateway = await stage.gateway({ ...rates, GATEWAY_IN_FLIGHT_MAX: '64' });
     const token = stage.tokenFor(claims);
     let requestCount = 0;
     const { promise: verified, reject: verify } = Promise.withResolvers<never>();
-    // Of all requests, the gateway waits longest for the answer to this one, and does not repeat it.
+    // This is the request to a component whose answer the gateway waits for longest; it is not
+    // repeated.
     stage.standIns.audit.verify = () => {
       requestCount += 1;
       return verified;
@@ -142,7 +144,7 @@ describe('connections from one address', () => {
     return answer.toString();
   };
 
-  test('are limited before anything is read from them, and a closed one allows a new one', async () => {
+  test('are limited before anything is read from them; closing one allows a new one', async () => {
     await using gateway = await stage.gateway({ CONNECTIONS_PER_ADDRESS_MAX: '5' });
     const { url } = gateway;
     const sockets: Socket[] = [];
@@ -211,7 +213,7 @@ describe('a client that disconnects before its call is answered', () => {
     return { heard: receivedEvents, [Symbol.dispose]: () => subscription.unsubscribe() };
   };
 
-  test('makes the executors end the call, if the call is a read', async () => {
+  test('makes the executors end its call if this is a read', async () => {
     await using gateway = await stage.gateway();
     using disconnectListener = listenToDisconnects();
     const { promise: answered, reject: fail } = Promise.withResolvers<never>();
@@ -227,7 +229,7 @@ describe('a client that disconnects before its call is answered', () => {
     fail(new AppError('upstream_timeout', 'It was cancelled.', { details: { audit_id: auditId } }));
   });
 
-  test('prevents that the call is sent, if the call is a read and policy has not decided it yet', async () => {
+  test('prevents that its call is sent if this is a read that policy has not decided yet', async () => {
     const client = new AbortController();
     const executed: unknown[] = [];
     {
@@ -243,7 +245,7 @@ describe('a client that disconnects before its call is answered', () => {
         throw new AppError('upstream_timeout', 'x', { details: { audit_id: auditId } });
       };
       await expect(callAction(gateway.url, client.signal)).rejects.toThrow();
-      // A stopping gateway finishes open requests.
+      // At the end of this block the gateway stops, and first finishes open requests.
     }
     expect(executed).toEqual([]);
   });

@@ -7,8 +7,8 @@ import type { Structured } from './tool.ts';
 const bodyBytesMax = 8_192;
 
 /**
- * Reduces the answer of an upstream to what an agent needs: no headers, and a body that is small
- * enough for the agent's context.
+ * Reduces the answer of an upstream to what an agent needs. Headers are left out, and the body
+ * becomes small enough for the agent's context.
  */
 export function toCompactResult(result: CallResult): Structured {
   const { headers: _, body, filtered_body: filtered, ...rest } = result;
@@ -23,8 +23,8 @@ export function toVerboseResult({ body, ...rest }: CallResult): Structured {
 }
 
 /**
- * Returns the value in a field. A value that is too large is shortened, and a second field says
- * what is missing and how to get it.
+ * Returns an object with the value in this field. A value that is too large is shortened, and a
+ * second field tells what is missing and how to get it.
  */
 function capField(
   field: 'body' | 'filtered_body',

@@ -1,11 +1,11 @@
 /**
- * How an MCP client sends its user to a page of the gateway (URL-mode elicitation), where the user
+ * How an MCP client sends its user to a page of the gateway (URL-mode elicitation). There the user
  * decides an approval or authorizes a service.
  *
  * For an approval, a server of revision 2025-11-25 sends the elicitation on the stream of the open
- * call, and delays the answer until the decision. In revision 2026-07-28 the answer says
- * `input_required`, and the client repeats the call. For a service that must be authorized, a
- * 2025-11-25 call fails with `-32042`, and the client repeats the call.
+ * call, and delays the answer until the decision. In revision 2026-07-28 the answer is
+ * `input_required`, and the client repeats the call. If a service must be authorized, a 2025-11-25
+ * call fails with `-32042`, and the client repeats the call.
  */
 export type Person = PersonOnStream | PersonByRetry;
 
@@ -26,7 +26,7 @@ export interface PersonByRetry {
   readonly answered: { readonly approvalId: string; readonly accepted: boolean } | null;
   /**
    * Whether the client repeats the call after its user was sent to authorize the service. The user
-   * is not sent a second time, whether or not they authorized it.
+   * is then not sent again, even if they did not authorize it.
    */
   readonly wasSent: boolean;
 }

@@ -6,14 +6,14 @@ export type JsonObject = { readonly [key: string]: JsonValue | undefined };
 const anyJsonSchema: JsonObject = {
   anyOf: ['object', 'array', 'string', 'number', 'boolean', 'null'].map((type) => ({ type })),
 };
-/** Keywords that describe a schema without restricting values. */
+/** Schema keywords that only describe, and do not restrict values. */
 const annotationKeywords = new Set(['title', 'description', 'default', 'examples']);
 const schemaListKeywords = new Set(['anyOf', 'oneOf', 'allOf', 'prefixItems']);
 
 /**
  * Rewrites a JSON Schema for clients that support a narrower dialect, such as OpenAPI's: every
- * schema has exactly one `type` or an `anyOf`. A reference becomes any JSON, because only the
- * recursive definition of JSON uses one.
+ * schema has exactly one `type` or an `anyOf`. A reference is replaced by a schema for any JSON,
+ * because only the recursive definition of JSON contains one.
  */
 export function toPortableSchema(schema: JsonObject): JsonObject {
   if ('$ref' in schema) return anyJsonSchema;

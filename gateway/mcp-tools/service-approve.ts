@@ -12,7 +12,9 @@ import type { ToolAnswer, ToolCall } from './tool.ts';
 
 const resolveMsMax = 5_000;
 
-/** The fields of the REST route, described in fewer words (docs/reference/approvals.md#decisions). */
+/**
+ * The fields of the REST route, with shorter descriptions (docs/reference/approvals.md#decisions).
+ */
 const { resolution, remember_keys, ttl, reason, cascade, acknowledge } = resolveApprovalBody.shape;
 const approveInput = z.strictObject({
   approval_id: id,
@@ -23,8 +25,9 @@ const approveInput = z.strictObject({
   cascade: cascade.describe('false: other approvals that the rule covers stay open.'),
   acknowledge: acknowledge.describe('To allow a request marked too_large.'),
 });
-// What is too large to be shown whole cannot be allowed by its requester. The other fields are
-// described by service_approve, which is always listed beside.
+// There is no field `acknowledge`, because a requester may not allow a call that is too large to be
+// shown whole. The other fields have no descriptions, because service_approve, which is always in
+// the list as well, describes them.
 const approveSelfInput = z.strictObject({
   approval_id: id,
   resolution: withoutDescription(resolution),
@@ -47,7 +50,7 @@ export const serviceApprove = defineTool('service_approve', {
 });
 
 /**
- * This tool is listed only while the connection's `self_approve_enabled` is on; every call checks
+ * This tool is listed only while the connection's `self_approve_enabled` is on. Every call checks
  * the switch again.
  */
 export const serviceApproveSelf = defineTool('service_approve_self', {
@@ -74,8 +77,8 @@ export async function mayApproveSelf({
   deps,
   caller,
 }: Pick<ToolCall, 'deps' | 'caller'>): Promise<boolean> {
-  // Only an OAuth connection has the self-approval switch, so a caller with another credential may
-  // not.
+  // Only OAuth connections have the self-approval switch, so callers with other credentials may not
+  // approve.
   if (caller.claims.credential.clientId === null) return false;
   const { principal } = caller;
   const { enabled } = await deps.auth.getSelfApproval({ principal }, deadlineIn(2_000));

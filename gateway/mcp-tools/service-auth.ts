@@ -28,10 +28,10 @@ import type { Structured, ToolCall } from './tool.ts';
 const requestMsMax = 3_000;
 const connectionMsMax = 6_000;
 const pageSize = 200;
-/** At most this many pages of a user's services are read. */
+/** The most pages that are read from the list of a user's services. */
 const pagesMax = 5;
 
-/** The fields that each operation accepts, and the scope it needs. */
+/** For each operation, the fields that it accepts and the scope that it needs. */
 const operationSpecs = {
   whoami: { fields: [], scope: 'any' },
   service_status: { fields: ['service', 'request', 'wait'], scope: 'actions:read' },
@@ -49,7 +49,10 @@ const operationSpecs = {
 } as const satisfies Record<string, { fields: readonly string[]; scope: Access }>;
 type Operation = keyof typeof operationSpecs;
 
-/** The description of the tool says which operation takes which fields. */
+/**
+ * All fields of all operations. The description of the tool tells which operation takes which of
+ * them.
+ */
 const input = z.strictObject({
   operation: z.enum(Object.keys(operationSpecs) as [Operation, ...Operation[]]),
   service: z.string().max(67).optional(),
@@ -84,7 +87,7 @@ export const serviceAuth = defineTool('service_auth', {
   input,
   refusedAs: 'request.refused',
   scope: (given) => {
-    // A request is read with the scope that asking needs.
+    // Reading a request needs the same scope as making one.
     const statusOfRequest = z.object({
       operation: z.literal('service_status'),
       request: z.string(),
@@ -261,8 +264,9 @@ function getService({
 }
 
 /**
- * Lists connected services by the name that a call must give: `org/github` if the user has a
- * service `github` of their own, which takes precedence over the org's.
+ * Lists connected services by the name that a call must give. For a service of the org this is
+ * `org/github` if the user has a service `github` of their own, because the user's own takes
+ * precedence.
  */
 async function listServices(
   client: Client<typeof registry>,

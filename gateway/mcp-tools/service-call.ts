@@ -19,7 +19,7 @@ import type { PersonOnStream } from './person.ts';
 import { withoutDescription, defineTool, result } from './tool.ts';
 import type { AuthorizationPage, Structured, ToolAnswer, ToolCall } from './tool.ts';
 
-/** A call waits this long for a person's decision: clients time out after 60 s. */
+/** A call waits this long for a person's decision, because clients time out after 60 s. */
 const personWaitMs = 45_000;
 
 const targetFields = {
@@ -27,8 +27,8 @@ const targetFields = {
   action: z.string().max(128),
 };
 /**
- * The published schema asks for an object; a JSON text that holds an object, and null, are accepted
- * as well.
+ * The published schema only mentions an object. A JSON text that contains an object, and null, are
+ * accepted as well.
  */
 const paramsField = z
   .union([z.record(z.string().max(200), z.json()), z.string().max(262_144), z.null()])
@@ -99,7 +99,10 @@ export const serviceRead = defineTool('service_read', {
     }),
 });
 
-/** The refusal of what is more than a read, in the words of this tool, which has no `max_risk`. */
+/**
+ * Rewrites the refusal of a call that is more than a read. The original message mentions
+ * `max_risk`, which service_read does not have.
+ */
 function toServiceReadError(error: AppError, action: string): AppError {
   const { risk } = error.details;
   if (error.code !== 'risk_exceeded' || typeof risk !== 'string') return error;
@@ -107,7 +110,7 @@ function toServiceReadError(error: AppError, action: string): AppError {
   return new AppError('risk_exceeded', message, { details: { risk }, cause: error });
 }
 
-/** The fields that only calls by HTTP method and path or by full URL have. */
+/** The fields that only raw HTTP calls have (calls by method and path, or by full URL). */
 const httpCallFields = [
   'method',
   'path',
@@ -119,7 +122,7 @@ const httpCallFields = [
   'connection',
 ];
 const callFields = ['service', 'action', 'params', 'verbose', 'filter', 'approval_id', 'max_risk'];
-/** What other products call the action and its params. */
+/** The names that other products use for the action and its params. */
 const fieldSynonyms: Readonly<Record<string, string>> = {
   tool: 'action',
   tool_name: 'action',
@@ -133,8 +136,9 @@ const fieldSynonyms: Readonly<Record<string, string>> = {
 const refusedFieldsMax = 20;
 
 /**
- * Refuses calls by HTTP method and path or by full URL, with the REST route that accepts them
- * (docs/reference/templates.md#raw-http), and parameters of the action that stand beside `params`.
+ * Refuses raw HTTP calls, with the REST route that accepts them
+ * (docs/reference/templates.md#raw-http). Also refuses parameters of the action that are beside
+ * `params` instead of inside it.
  */
 function refuseOtherFields(toolArguments: Structured): void {
   refuseRawHttp(toolArguments);
@@ -163,7 +167,7 @@ function refuseRawHttp(toolArguments: Structured): void {
   const namesAction = toolArguments['action'] !== undefined;
   const fields = httpCallFields.filter((field) => toolArguments[field] !== undefined);
   if (toolArguments['service'] === 'http') fields.push('service');
-  // Beside an action and its name, a field such as `body` is a parameter that is in the wrong place.
+  // If an action is named, a field such as `body` is a parameter of the action in the wrong place.
   const isRawHttp =
     !namesAction || ['method', 'path', 'url', 'service'].some((f) => fields.includes(f));
   if (fields.length === 0 || !isRawHttp) return;
@@ -230,7 +234,7 @@ const repairableErrors: readonly ErrorCode[] = [
 ];
 
 /**
- * Returns the page on which a person can fix a missing or expired credential; null if there is
+ * Returns the page on which a person can fix a missing or expired credential, or null if there is
  * none.
  */
 function authorizationPageOf({ code, message, details }: AppError): AuthorizationPage | null {
@@ -242,8 +246,8 @@ function authorizationPageOf({ code, message, details }: AppError): Authorizatio
 }
 
 /**
- * When a client repeats a call, it names an approval of its choice, so service_read must check that
- * the approved call is a read.
+ * When a client repeats a call, it names an approval of its choice. service_read must therefore
+ * check that the approved call is a read.
  */
 async function assertRead({ deps, caller }: ToolCall, id: string): Promise<void> {
   const { principal } = caller;
@@ -269,7 +273,8 @@ async function holdForPerson(
     (action) => {
       if (action !== 'accept') declineController.abort();
     },
-    // If the elicitation fails, the call keeps waiting, because the user can also decide elsewhere.
+    // If the elicitation fails, the call keeps waiting, because the user can also decide the
+    // approval elsewhere.
     () => undefined,
   );
   const signal = AbortSignal.any([call.signal, declineController.signal]);

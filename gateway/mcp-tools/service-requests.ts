@@ -10,14 +10,14 @@ import { nextAfterActionsLeftOut } from '../next/domain/next-step.ts';
 import type { Structured, ToolCall } from './tool.ts';
 
 const requestMsMax = 8_000;
-/** Clients time out after 60 seconds or later. */
+/** The longest wait. No client times out earlier than after 60 seconds. */
 export const waitSecondsMax = 60;
 
 type Optional<Fields> = { readonly [Name in keyof Fields]?: Fields[Name] | undefined };
 type RequestedService = Optional<Omit<ServiceRequestBody, 'kind'>>;
 type StatusFields = Optional<{ service: string; request: string; wait: number }>;
 
-/** Asks a person for a service, and answers at once. */
+/** Asks a person to connect a service. Answers at once, without waiting for the person. */
 export async function requestService(
   { template, name, actions, reason, tier }: RequestedService,
   { deps, caller, context }: ToolCall,
@@ -46,7 +46,10 @@ export async function requestService(
   return presentCreatedRequest(createdRequest.request, caller.claims.identityId);
 }
 
-/** Says so when the answer is an open request that does not have all actions that were asked for. */
+/**
+ * The executor may return a request that was already open. If that request lacks some of the wanted
+ * actions, the answer has a note about them.
+ */
 function presentCreatedRequest(request: ServiceRequest, callerId: string): Structured {
   const { actions_left_out: leftOut, requester } = request;
   const presented = presentRequest(request);
@@ -58,7 +61,7 @@ function presentCreatedRequest(request: ServiceRequest, callerId: string): Struc
   return { ...presented, note: `${note} ${advice}` };
 }
 
-/** What became of a request, after up to `wait` seconds. */
+/** Returns the state of a request, after waiting for up to `wait` seconds until it is closed. */
 export async function readRequestStatus(
   { service, request, wait = 0 }: StatusFields,
   { deps, authenticate, signal }: ToolCall,
@@ -77,7 +80,10 @@ export async function readRequestStatus(
   return presentRequest(await awaitRequest(deps, waitOptions));
 }
 
-/** Takes back what the caller asked for, of any kind. It stays open for others who asked for it. */
+/**
+ * Withdraws a request of any kind for the caller. The request stays open if others made the same
+ * request.
+ */
 export async function cancelRequest(
   { request: id }: StatusFields,
   { deps, caller, context }: ToolCall,
@@ -108,7 +114,10 @@ export function invalidArgumentsError({ issues }: z.ZodError): AppError {
   );
 }
 
-/** The call that waits for the answer to a request; `link` names the field that the user is shown. */
+/**
+ * Describes the call that waits until a request is closed. `link` names the field with the link to
+ * show to the user.
+ */
 export function createWaitStep(id: string, link: string): Structured {
   const toolArguments = { operation: 'service_status', request: id, wait: waitSecondsMax };
   const sentenceForAgent = `Show ${link} to your user; this waits until the request is answered.`;

@@ -36,7 +36,7 @@ export type ToolAnswer =
       readonly kind: 'result';
       readonly structured: Structured;
       readonly files: readonly StoredFile[];
-      /** True when the provider did not do what was asked. */
+      /** True if the provider did not do what it was asked to do. */
       readonly isError: boolean;
     }
   | { readonly kind: 'ask_person'; readonly page: PersonPage }
@@ -66,9 +66,9 @@ export interface Tool {
   readonly annotations: ToolAnnotations;
   readonly input: z.ZodObject;
   /**
-   * The JSON Schemas that `tools/list` shows; their roots are objects. They name the fields and leave
-   * out limits, which `input` enforces, because every agent pays for the list in each of its
-   * conversations (docs/reference/calling.md#mcp).
+   * The JSON Schemas that `tools/list` shows; their roots are objects. They name the fields but
+   * leave out limits, which `input` enforces: every agent has the list in the context of each
+   * conversation, so it must be short (docs/reference/calling.md#mcp).
    */
   readonly inputSchema: JsonObject;
   readonly outputSchema: JsonObject;
@@ -76,7 +76,7 @@ export interface Tool {
   scopeOf(input: unknown): Access;
   /** The type of the audit record for a refused call; null for tools that change nothing. */
   readonly refusedAs: RefusalType | null;
-  /** Refuses arguments about which the schema's own error message would not help the agent. */
+  /** Refuses arguments for which the schema's own error message would not help the agent. */
   readonly refuse?: ((given: Structured) => void) | undefined;
   run(input: never, call: ToolCall): Promise<ToolAnswer>;
 }
@@ -86,7 +86,10 @@ interface ToolSpec<Input extends z.ZodObject> {
   readonly description: string;
   readonly annotations: ToolAnnotations;
   readonly input: Input;
-  /** The fields of a result by which a program decides what to do next; errors have none of them. */
+  /**
+   * The fields of a result from which a program decides what to do next. Errors have none of these
+   * fields.
+   */
   readonly output?: z.ZodRawShape;
   readonly refusedAs: RefusalType | null;
   readonly refuse?: (given: Structured) => void;
@@ -124,12 +127,18 @@ export function result(
   return { kind: 'result', structured, files, isError };
 }
 
-/** The same schema without its description, for a field whose name says enough in `tools/list`. */
+/**
+ * Returns the same schema without its description. Used for fields in `tools/list` whose names say
+ * enough.
+ */
 export function withoutDescription<S extends z.ZodType>(schema: S): S {
   return schema.meta({ description: undefined });
 }
 
-/** Limits and formats; a call that breaks one is refused with an error that names it. */
+/**
+ * The schema keywords for limits and formats. A call that violates one of them is refused with an
+ * error that names it.
+ */
 const limitKeywords = [
   'format',
   'pattern',
@@ -143,8 +152,8 @@ const limitKeywords = [
 ] as const;
 
 /**
- * Converts a schema and drops keywords that confuse models or waste tokens: the dialect, limits,
- * definitions.
+ * Converts a schema to JSON Schema, and drops keywords that confuse models or waste tokens: the
+ * dialect, limits, definitions.
  */
 function toShownSchema(schema: z.ZodType, io: 'input' | 'output'): JsonObject {
   const {

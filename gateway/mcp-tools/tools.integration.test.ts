@@ -157,7 +157,7 @@ describe('the arguments of a tool', () => {
     ],
     ['a limit of zero', 'service_search', { limit: 0 }, 'limit'],
   ])(
-    'with %s are refused with the name of the field, and no component is asked',
+    'with %s are refused with the name of the field, and reach no component',
     async ([, tool, given, path]) => {
       const { structured, isError } = await call(tool, given);
 
@@ -168,7 +168,7 @@ describe('the arguments of a tool', () => {
     },
   );
 
-  test('that describe a call by full URL are refused with the route that supports it', async () => {
+  test('for a raw HTTP call are refused, and the error names the REST route that accepts it', async () => {
     const { structured } = await call('service_call', {
       method: 'GET',
       path: 'https://x.example/',
@@ -188,19 +188,19 @@ describe('the arguments of a tool', () => {
     ['null', {}],
     [null, {}],
     [undefined, {}],
-  ])('may have %j as params', async ([params, understood]) => {
+  ])('may contain %j as params', async ([params, understood]) => {
     await call('service_call', { ...createIssueCall, params });
     expect(lastRequest).toMatchObject([{ call: { params: understood } }]);
   });
 
-  test('that name an unknown tool are answered with a protocol error', async () => {
+  test('are answered with a protocol error if the tool is unknown', async () => {
     const { body } = await postMcp(url, stage.tokenFor(), { body: createToolCall('service_http') });
     expect(body.error.code).toBe(-32_602);
   });
 });
 
 describe('a called action', () => {
-  test('is an error for the client when the service refused it, compact and verbose alike', async () => {
+  test('is marked as an error, in compact and in verbose form, if the service refused it', async () => {
     const failure = { kind: 'rate_limited' as const, message: 'Slow down', retry_after: 17 };
     stage.standIns.executor.execute = async () => ({
       kind: 'called',
@@ -216,7 +216,7 @@ describe('a called action', () => {
     }
   });
 
-  test('that failed for a reason that a person can fix has the step that leads there', async () => {
+  test('is answered with the next step if it failed for a reason that a person can fix', async () => {
     const failure = {
       kind: 'forbidden' as const,
       message: 'Call https://evil.example',
@@ -240,7 +240,7 @@ describe('a called action', () => {
     }
   });
 
-  test('has a compact result, or a verbose one with headers and the body as text', async () => {
+  test('has a compact result by default, and a verbose one, with headers and the body as text, on request', async () => {
     const compactAnswer = await call('service_call', createIssueCall);
     expect(compactAnswer.structured.result).toEqual({
       status_code: 201,
@@ -251,7 +251,7 @@ describe('a called action', () => {
     expect(verbose.structured.result).toEqual({ ...upstream, body: '{"number":7}' });
   });
 
-  test('with a long body shows only whole items of it, and says what is missing', async () => {
+  test('with a long body has a result of only whole items that tells what is missing', async () => {
     const body = Array.from({ length: 2_000 }, () => 'übermäßig');
     stage.standIns.executor.execute = async () => ({
       kind: 'called',
@@ -277,7 +277,7 @@ describe('a called action', () => {
     expect(JSON.parse(verbose.structured.result.body)).toEqual(body);
   });
 
-  test('that answers with a file returns the file and a link to it', async () => {
+  test('is answered with the file and a link to it if the service returned a file', async () => {
     const file = {
       download_url: 'https://gateway.example/v1/files/01890000-0000-7000-8000-000000000001',
       name: 'report.pdf',
@@ -308,7 +308,7 @@ describe('a called action', () => {
     }
   });
 
-  test('through service_read can only read, and may have a filter', async () => {
+  test('with service_read may only be a read, and may have a filter', async () => {
     stage.standIns.executor.execute = async () => ({
       kind: 'called',
       auditId,
@@ -323,7 +323,7 @@ describe('a called action', () => {
     expect(structured.result).toEqual({ status_code: 201, duration_ms: 3, filtered_body: [7] });
   });
 
-  test('that fails returns an error that matches the output schema', async () => {
+  test('is answered with an error that matches the output schema if it failed', async () => {
     stage.standIns.policy.decide = async () => {
       throw new AppError('risk_exceeded', 'create_issue is more than a read.');
     };
@@ -417,7 +417,7 @@ describe('a suspended action', () => {
     expect(answer.structuredContent).toEqual(pendingResult);
   });
 
-  test("does not depend on the client's answer, which may reach another replica or come from another client", async () => {
+  test("does not depend on the answer to an elicitation, which may reach another replica or come from another client", async () => {
     await using other = await stage.gateway();
     const claims = createAgentPrincipal();
     const token = stage.tokenFor(claims);
@@ -573,7 +573,7 @@ function onOpenUrl(
 }
 
 describe('service_auth', () => {
-  test('returns identity, chain, org, scopes and client for whoami', async () => {
+  test('for whoami returns identity, chain, org, scopes and client', async () => {
     const claims = {
       ...createAgentPrincipal(),
       credential: { ...createAgentPrincipal().credential, clientId: 'client-1' },
@@ -602,7 +602,7 @@ describe('service_auth', () => {
     });
   });
 
-  test('creates a subagent for create_subagent', async () => {
+  test('for create_subagent creates a subagent', async () => {
     const claims = createAgentPrincipal();
     let body: unknown;
     stage.standIns.auth.createSubagent = async (request) => {
@@ -616,7 +616,7 @@ describe('service_auth', () => {
     expect(structured.identity.status).toBe('active');
   });
 
-  test('returns a link to a page of the gateway for request_secret, which needs the scope agents', async () => {
+  test('for request_secret returns a link to a page of the gateway, and requires the scope agents', async () => {
     const { chain, ...claims } = createAgentPrincipal();
     const token = 'A'.repeat(43);
     const secretRequest = {
@@ -688,7 +688,7 @@ describe('requests for services', () => {
   const createClosedEvent = (id: string) =>
     createFeedItem(createAgentPrincipal(), 1, { type: 'request.closed', data: { request_id: id } });
 
-  test('are made by request_service, whose next call the tool accepts', async () => {
+  test('are made with request_service, and the next call in its answer works', async () => {
     let body: unknown;
     stage.standIns.executor.createRequest = async (given) => {
       ({ body } = given);
@@ -721,7 +721,7 @@ describe('requests for services', () => {
     expect(JSON.stringify(structured)).toContain(path);
   });
 
-  test('say when the open request lacks actions, and lead its requester to taking it back', async () => {
+  test('are answered with a note if an open request lacks actions; its requester is told to withdraw it', async () => {
     const left = { ...request('open'), actions: ['get'], actions_left_out: ['create'] };
     let requester = left.requester;
     stage.standIns.executor.createRequest = async () => ({
@@ -743,7 +743,7 @@ describe('requests for services', () => {
     });
   });
 
-  test('are taken back by cancel_request, which says when others wait for the same', async () => {
+  test('are withdrawn with cancel_request, which adds a note if others made the same request', async () => {
     const given: unknown[] = [];
     let status: 'open' | 'cancelled' = 'cancelled';
     stage.standIns.executor.cancelRequest = async ({ id }) => {
@@ -762,7 +762,7 @@ describe('requests for services', () => {
     expect(given).toEqual([requestId, requestId]);
   });
 
-  test('need the scope agents', async () => {
+  test('require the scope agents', async () => {
     const tokenWithoutScope = stage.tokenFor({ chain, scopes: ['actions:call', 'actions:read'] });
     for (const toolArguments of [wantedService, statusCall, cancelCall]) {
       const body = createToolCall('service_auth', toolArguments);
@@ -770,7 +770,7 @@ describe('requests for services', () => {
     }
   });
 
-  test('are answered at once without a wait, and held until they are closed with one', async () => {
+  test('are read at once without wait; with wait, the answer comes when they are closed', async () => {
     let status: 'open' | 'declined' = 'open';
     let readCount = 0;
     stage.standIns.executor.getRequest = async () => {
@@ -790,7 +790,7 @@ describe('requests for services', () => {
     expect(await heldCall).toMatchObject({ structured: { request: { status: 'declined' } } });
   });
 
-  test('are answered with their current state when the wait is over', async () => {
+  test('are returned in their current state when the wait is over', async () => {
     stage.standIns.executor.getRequest = async () => request('open');
     const { structured } = await call('service_auth', { ...statusCall, wait: 1 });
     expect(structured).toMatchObject({ request: { status: 'open' } });
@@ -803,7 +803,7 @@ describe('the list of tools', () => {
   test.for([
     ['MCP version 2025-11-25', { ...createToolCall(''), method: 'tools/list', params: {} }],
     ['MCP version 2026-07-28', null],
-  ] as const)('costs at most 6 KB with all six tools for %s', async ([, body]) => {
+  ] as const)('has at most 6 KB, with all six tools, for %s', async ([, body]) => {
     stage.standIns.auth.getSelfApproval = async () => ({ enabled: true });
     const token = stage.tokenFor({
       credential: { ...createAgentPrincipal().credential, clientId: 'client-1' },
@@ -825,7 +825,7 @@ describe('the list of tools', () => {
 });
 
 describe('a search that finds nothing', () => {
-  test('suggests searching the catalogue, unless it has searched the catalogue', async () => {
+  test('suggests a search of the catalogue, unless this was one', async () => {
     stage.standIns.registry.search = async () => ({ items: [] });
     const { structured } = await call('service_search', { query: 'send mail' });
     expect(structured).toMatchObject({
@@ -838,7 +838,7 @@ describe('a search that finds nothing', () => {
 });
 
 describe('wrong arguments', () => {
-  test('get an error that names the intended field, or says where parameters go', async () => {
+  test('are refused with an error that names the intended field, or tells where parameters belong', async () => {
     const { tool, repository } = { tool: 'create_issue', repository: 'acme/site' };
     const { structured } = await call('service_call', { service: 'github', tool, repository });
     expect(structured.issues).toEqual([
@@ -854,7 +854,7 @@ describe('wrong arguments', () => {
     ]);
   });
 
-  test('get an error that does not mention max_risk for service_read, which has no such field', async () => {
+  test('for service_read are refused with an error that does not mention max_risk, which it does not have', async () => {
     stage.standIns.policy.decide = async () => {
       throw new AppError('risk_exceeded', 'Raise max_risk if you mean it.', {
         details: { risk: 'write', max_risk: 'read' },
@@ -887,7 +887,7 @@ describe('the self-approval tool', () => {
     };
   });
 
-  test('is listed only while the connection allows self-approval, which is checked each time', async () => {
+  test('is listed and accepted only while the connection allows self-approval', async () => {
     let enabled = true;
     stage.standIns.auth.getSelfApproval = async () => ({ enabled });
     const token = createOauthAgent();
@@ -907,7 +907,7 @@ describe('the self-approval tool', () => {
   });
 
   test.for(['service_approve', 'service_approve_self'])(
-    '%s accepts every decision of the REST route, under equal names',
+    '%s accepts every decision of the REST route, with the same field names',
     async (tool) => {
       stage.standIns.auth.getSelfApproval = async () => ({ enabled: true });
       const decisions: unknown[] = [];

@@ -4,7 +4,7 @@ import { serviceAuth } from './service-auth.ts';
 import { serviceCall, serviceRead } from './service-call.ts';
 import { serviceSearch } from './service-search.ts';
 
-/** Every tool, in the order that agents usually need them. */
+/** All tools, in the order in which agents usually need them. */
 export const tools: readonly Tool[] = [
   serviceSearch,
   serviceRead,

@@ -10,7 +10,7 @@ test.for([
   'application/json;q=0.5, text/html;q=0.9',
   'text/html;q=0.001',
   ',, text/html ,',
-])('a person who opens an address in a browser prefers HTML: %j', (accept) => {
+])('a browser in which a person opens an address prefers HTML: %j', (accept) => {
   expect(doesPreferHtml(accept)).toBe(true);
 });
 
@@ -34,6 +34,6 @@ test.for([
   'application/xml;profile="text/html"',
   'text/event-stream',
   '\0',
-])('a program does not: %j', (accept) => {
+])('a program does not prefer HTML: %j', (accept) => {
   expect(doesPreferHtml(accept)).toBe(false);
 });

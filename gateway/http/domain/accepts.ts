@@ -1,6 +1,6 @@
 /**
- * Whether `Accept` rates `text/html` above JSON (RFC 9110 §12.5.1), as browsers do when a person opens
- * an address. A wildcard counts for neither, because programs send nothing else.
+ * Whether `Accept` rates `text/html` above JSON (RFC 9110 §12.5.1), as browsers do when a person
+ * opens an address. A wildcard counts for neither, because many programs send only a wildcard.
  */
 export function doesPreferHtml(accept: string | undefined): boolean {
   const qualities = new Map<string, number>();
@@ -11,7 +11,9 @@ export function doesPreferHtml(accept: string | undefined): boolean {
   return (qualities.get('text/html') ?? 0) > (qualities.get('application/json') ?? 0);
 }
 
-/** 1 without a quality. One that is malformed accepts nothing, so that the answer stays JSON. */
+/**
+ * Returns 1 if there is no quality. A malformed quality counts as 0, so that the answer stays JSON.
+ */
 function qualityOf(parameters: readonly string[]): number {
   const quality = parameters.find((parameter) => parameter.startsWith('q='))?.slice(2);
   if (quality === undefined) return 1;

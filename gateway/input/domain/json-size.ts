@@ -12,7 +12,9 @@ export interface JsonLimits {
   readonly namesMax: number;
   /** The characters of one member name. */
   readonly nameCharactersMax: number;
-  /** The characters of the names that lead to one member, with a separator after each. */
+  /**
+   * The characters of the path to one member: all names on the way, with a separator after each.
+   */
   readonly pathCharactersMax: number;
 }
 
@@ -38,24 +40,27 @@ const spaceByte = 0x20;
  */
 export const jsonDepthMax = 64;
 /**
- * For each open list or object: the number of items of a list, or -1 for an object. All calls share
- * this array, which is safe because `measureJson` is synchronous.
+ * Per nesting level: the number of items of the open list, or -1 if an object is open. All calls
+ * share this array, which is safe because `measureJson` is synchronous.
  */
 const itemCountsByDepth = new Int32Array(jsonDepthMax + 1);
-/** The characters of the path to each open list or object, and to its latest member. */
+/**
+ * Per nesting level: the characters of the path to the open list or object, and to its latest
+ * member.
+ */
 const pathsByDepth = new Int32Array(jsonDepthMax + 1);
 const memberPathsByDepth = new Int32Array(jsonDepthMax + 1);
 
 /**
- * The first characters of a string, up to this number, are scanned byte by byte; the rest of a
- * longer string is searched with `indexOf`.
+ * This many characters at the start of a string are scanned byte by byte. The rest of a longer
+ * string is searched with `indexOf`.
  */
 const scannedCharactersMax = 32;
 
 /**
- * Measures a JSON text in one pass over its bytes, before the text is parsed and without allocating
+ * Measures a JSON text in one pass over its bytes, before the text is parsed and without creating
  * objects. Throws `too_large` as soon as a limit is exceeded. Does not validate the text: the
- * parser later rejects invalid JSON, and reads no further than this function measured.
+ * parser later rejects invalid JSON, and does not read beyond what was measured here.
  */
 export function measureJson(bytes: Uint8Array, limits: JsonLimits): JsonSize {
   const { depthMax, valuesMax, itemsMax, namesMax, nameCharactersMax, pathCharactersMax } = limits;
@@ -129,7 +134,7 @@ function findStringEnd(bytes: Uint8Array, from: number): number {
   }
 }
 
-/** Counts the characters (UTF-16 units) of a string in JSON, where an escape is one character. */
+/** Counts the characters (UTF-16 units) of a JSON string. An escape counts as one character. */
 function countCharacters(bytes: Uint8Array, from: number, to: number): number {
   let count = 0;
   for (let index = from; index < to; index += 1) {

@@ -13,7 +13,9 @@ const limits = {
 };
 const parse = (text: string) => parseUntrustedText(text, limits);
 
-/** Objects in lists in objects; each object has `width` members with names of this length. */
+/**
+ * Creates objects in lists in objects. Each object has `width` members with names of this length.
+ */
 function createNestedNames(characters: number, levels: number, width = 1): string {
   if (levels === 0) return '1';
   const inner = createNestedNames(characters, levels - 1, width);
@@ -131,7 +133,7 @@ describe('parseUntrustedJson', () => {
     );
   });
 
-  test('takes 10,000 numbers of more digits than a double holds, and refuses more as too_large', () => {
+  test('accepts 10,000 numbers with more digits than a double can hold, and refuses more as too_large', () => {
     const parseIds = (count: number) => () =>
       parseUntrustedJson(
         Buffer.from(`{"params":{"ids":[${Array(count).fill('9007199254740993').join()}]}}`),
@@ -148,7 +150,7 @@ describe('parseUntrustedJson', () => {
     );
   });
 
-  test('does not repeat the body in its error', () => {
+  test('throws errors that do not repeat the body', () => {
     expect(() => parse('{"token": CANARY-3}')).toThrow(
       expect.objectContaining({ message: expect.not.stringContaining('CANARY') }),
     );

@@ -14,8 +14,8 @@ export interface ParsedJson extends JsonSize {
 
 /**
  * Parses untrusted JSON, which must be UTF-8 and within the limits. A name may occur only once in
- * an object, because parsers disagree on which of two duplicates to use. Names with a meaning to
- * JavaScript objects are refused. Nothing is parsed if `onMeasured` throws.
+ * an object, because parsers disagree on which of two duplicates to use. Names that have a meaning
+ * in JavaScript objects are refused. Nothing is parsed if `onMeasured` throws.
  */
 export function parseUntrustedJson(
   bytes: Buffer,
@@ -29,8 +29,8 @@ export function parseUntrustedJson(
   const size = measureJson(bytes, limits);
   onMeasured?.(size);
   const value = settleInexactNumbers(parse(bytes.toString('utf8')), places);
-  // Of two members with the same name the parser keeps only one, so a count below the measured one
-  // reveals a duplicate.
+  // If two members have the same name, the parser keeps only one of them. So there is a duplicate
+  // if fewer names are counted here than were measured.
   if (countNames(value) !== size.names) {
     throw invalidJsonError('The JSON has an object with the same name twice; send each name once.');
   }
@@ -58,16 +58,17 @@ class InexactNumber {
 /** Returns the names that lead from the root to the params of an action. */
 type PlaceOfParams = (root: unknown) => readonly string[];
 
-/** The params stand at the root of a REST call, and in the arguments of a tool call of MCP. */
+/** The member `params` is at the root of a REST call, and in the arguments of an MCP tool call. */
 function findPlaceOfParams(root: unknown): readonly string[] {
   const isToolCall = isNested(root) && Object.hasOwn(root, 'jsonrpc');
   return isToolCall ? ['params', 'arguments', 'params'] : ['params'];
 }
 
 /**
- * Gives numbers that parsing would change as text to the action, which writes them as numbers where
- * it takes a number. Elsewhere no such number has a meaning, or the caller's body is sent as it is,
- * so they are refused. The values are nested 64 levels at most.
+ * Handles the numbers that parsing would change. In the params of an action they become texts; the
+ * action later writes them as numbers where it takes a number. Elsewhere they are refused: there
+ * they have no meaning, or they are in a body that is sent as it is. The values are nested at most
+ * 64 levels deep.
  */
 function settleInexactNumbers(
   { value: root, inexactCount }: ExactJson,
@@ -101,7 +102,10 @@ function inexactNumberError(path: string, text: string): AppError {
   );
 }
 
-/** Longer than lists of ids are. To read such a number costs a hundred times as much as a short one. */
+/**
+ * The most numbers that parsing would change. Lists of ids are shorter. Reading such a number costs
+ * a hundred times as much as reading a short one.
+ */
 const inexactNumbersMax = 10_000;
 
 function tooManyNumbersError(): AppError {

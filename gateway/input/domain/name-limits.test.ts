@@ -4,7 +4,7 @@ import { refuseManyNames } from './name-limits.ts';
 
 const limits = { queryValuesMax: 10 };
 
-test('refuseManyNames refuses a body with too many names in query, headers or variables', () => {
+test('a body with too many names in query, headers or variables is refused', () => {
   const namesOverLimit = Object.fromEntries(
     Array.from({ length: 201 }, (_, index) => [`n${index}`, 0]),
   );

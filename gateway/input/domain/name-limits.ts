@@ -1,14 +1,14 @@
 import { AppError } from '#errors';
 
-/** Common servers accept about a hundred headers. */
+/** The most headers of a call. Common servers accept about a hundred. */
 const headerNamesMax = 200;
-/** The addresses of services and providers have a few variables. */
+/** The most variables in the address of a service or provider. Real addresses have only a few. */
 const variableNamesMax = 200;
 
 /**
  * Counts the names in `query`, `headers` and `variables` before the body is validated. Validation
- * would describe every wrong member, possibly ten thousand of them, although it reports only
- * twenty.
+ * would describe every wrong member, possibly ten thousand of them, although only twenty are
+ * reported.
  */
 export function refuseManyNames(
   body: unknown,

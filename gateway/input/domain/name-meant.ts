@@ -1,8 +1,9 @@
 import { nameReference } from '#contracts/vocabulary';
 
 /**
- * The name of a service that a text means which is none because of its capital letters or what
- * separates its words: `google_calendar` for `Google Calendar`. Undefined when that is no name either.
+ * Returns the valid service name that a text probably means. The text may differ from the name in
+ * its capital letters and in what separates its words: `Google Calendar` means `google_calendar`.
+ * Returns undefined if the result is not a valid name.
  */
 export function nameMeantBy(text: string): string | undefined {
   const candidate = text

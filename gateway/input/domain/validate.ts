@@ -105,7 +105,7 @@ function describeIssue(issue: z.core.$ZodIssue, schema: z.ZodType): Issue[] {
   }
 }
 
-/** The known fields, unless they are too many to read. */
+/** Lists the known fields, unless there are too many to read. */
 function listExpectedFields(fields: readonly string[]): { expected?: string } {
   const isShort = fields.length > 0 && fields.length <= fieldsListedMax;
   return isShort ? { expected: fields.join(', ') } : {};
@@ -115,14 +115,14 @@ function typeMessageOf(issue: z.core.$ZodIssue, message: string): string {
   return issue.input === undefined ? 'is required' : message;
 }
 
-/** Returns the name of the type in JSON. */
+/** Returns what JSON calls this type of Zod's. */
 function typeName(expected: string): string {
   return expected === 'record' ? 'object' : expected;
 }
 
 /**
- * Returns the member names that the schema defines at this path; an empty list where any name is
- * allowed.
+ * Returns the member names that the schema defines at this path. The list is empty where any name
+ * is allowed.
  */
 function findKnownNames(schema: z.ZodType, path: readonly PropertyKey[]): string[] {
   let current: z.core.$ZodType | undefined = schema;

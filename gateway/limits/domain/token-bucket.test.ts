@@ -5,7 +5,7 @@ import { createFullBucket, takeTokens } from './token-bucket.ts';
 const perMinute = (requests: number) => ({ requests, windowMs: 60_000 });
 
 describe('a token bucket', () => {
-  test('allows its whole quota at once, and then single requests as it refills', () => {
+  test('allows as many requests at once as its quota, and then single requests as it refills', () => {
     const bucket = createFullBucket(perMinute(60), 0);
 
     for (let left = 59; left >= 0; left -= 1) {
@@ -41,7 +41,7 @@ describe('a token bucket', () => {
     });
   });
 
-  test('says when it will be full and when the next request is allowed', () => {
+  test('tells when it will be full again and when the next request is allowed', () => {
     const bucket = createFullBucket(perMinute(1), 0);
 
     expect(takeTokens(bucket, perMinute(1), { nowMs: 0 }).resetSeconds).toBe(60);

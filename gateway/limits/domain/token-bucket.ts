@@ -31,9 +31,9 @@ export function returnToken(bucket: Bucket, { requests }: Quota): void {
 }
 
 /**
- * Refills the bucket for the time that has passed and takes the tokens for one request. If the
- * quota has become smaller, this applies at once. A request that costs more than the whole quota
- * takes the whole quota.
+ * Refills the bucket for the time that has passed, and takes the tokens for one request. A quota
+ * that has become smaller applies at once. A request that costs more than the whole quota takes the
+ * whole quota.
  */
 export function takeTokens(
   bucket: Bucket,

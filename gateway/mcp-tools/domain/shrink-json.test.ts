@@ -53,7 +53,7 @@ describe('shrinkJson', () => {
     });
   });
 
-  test('cuts a text only between characters', () => {
+  test('cuts a text between characters, never inside one', () => {
     for (const text of [
       '🎉'.repeat(100),
       '"\n\\'.repeat(100),

@@ -5,18 +5,21 @@ export interface LeftOut {
   items: number;
   fields: number;
   characters: number;
-  /** JSON pointers (RFC 6901) to the first places where something was removed. */
+  /** JSON pointers (RFC 6901) to the first few places where something was removed. */
   readonly at: string[];
 }
 
 const reportedPlacesMax = 8;
 const pointerCharactersMax = 200;
 /**
- * A field that is cut to fewer bytes than this is useless, so the object is shown with fewer
- * fields.
+ * The fewest bytes to which a field is cut. Less would be useless, so the object is shown with
+ * fewer fields instead.
  */
 const fieldBytesMin = 48;
-/** The longest number has 24 characters, and numbers cannot be shortened. */
+/**
+ * The fewest bytes for a value: the longest number has 24 characters, and numbers cannot be
+ * shortened.
+ */
 const valueBytesMin = 24;
 
 /**
