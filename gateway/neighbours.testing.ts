@@ -33,7 +33,7 @@ export interface Stage extends AsyncDisposable {
   readonly buses: Readonly<Record<keyof Contracts, Bus>>;
   /** Creates a token for an agent with these claims. */
   tokenFor(claims?: Partial<Principal>): string;
-  /** Callers by their token, for bearer tokens and session cookies alike. */
+  /** The callers by their tokens, which may be bearer tokens or session cookies. */
   readonly claimsByToken: Map<string, Principal>;
   /** How often the gateway has asked auth to authenticate a credential. */
   readonly lookUps: { count: number };

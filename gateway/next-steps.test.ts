@@ -108,15 +108,15 @@ const steps: readonly [string, NextStep][] = [
   ['a list of no services', nextAfterEmptySearch('')],
 ];
 
-describe('the next step after', () => {
-  test.each(steps)('%s is a call that the named tool accepts', (_what, { toolCall }) => {
+describe('the next step', () => {
+  test.each(steps)('after %s is a call that the named tool accepts', (_what, { toolCall }) => {
     const { tool, arguments: given } = toolCall as NextToolCall;
     const spec = tools.find(({ name }) => name === tool);
     expect(spec?.input.safeParse(given).error?.issues).toBeUndefined();
     expect(() => spec?.refuse?.(given)).not.toThrow();
   });
 
-  test.each(steps)('%s is a request that the route table accepts', (_what, { request }) => {
+  test.each(steps)('after %s is a request that the route table accepts', (_what, { request }) => {
     const { pathname, searchParams } = new URL(request?.path ?? '', 'https://gateway.example');
     const route: RouteSpec | undefined = Object.values<RouteSpec>(httpRoutes).find(
       ({ method, path }) =>
@@ -151,7 +151,7 @@ test.each<[string, CallFailure, string]>([
   expect(nextAfterFailure(failure, service)).toBeUndefined();
 });
 
-test('no step after a failure has words of the provider', () => {
+test('no next step after a failure contains words of the provider', () => {
   for (const [, failure, service] of failures) {
     const words = failure.message;
     if (words === '') continue;
@@ -159,7 +159,7 @@ test('no step after a failure has words of the provider', () => {
   }
 });
 
-test('a refused secret leads to a request for a new value of it', () => {
+test('the next step after a refused secret is a request for a new value of this secret', () => {
   const failure = { kind: 'credential_refused', message: '' } as const;
   expect(nextAfterFailure({ ...failure, secret: { name: 'org/key' } })).toMatchObject({
     toolCall: { arguments: { operation: 'request_secret', name: 'key', tier: 'org' } },
@@ -170,7 +170,7 @@ test('a refused secret leads to a request for a new value of it', () => {
   });
 });
 
-test('scopes that were not granted are asked for on the same account, but not on one of the org', () => {
+test('the next step after missing scopes requests them for the same account, except for an account of the org', () => {
   const details = { missing: ['repo', 'gist'], connection_id: approvalId, auth_url: authUrl };
   const fields = { connection: approvalId, scopes: ['repo', 'gist'] };
   const own = { ...details, connection: 'work' };
@@ -183,7 +183,7 @@ test('scopes that were not granted are asked for on the same account, but not on
   expect(request).toMatchObject({ method: 'GET', path: '/v1/connections' });
 });
 
-test('a missing secret of several parts is asked for by the template that names the parts', () => {
+test('the next step after a missing secret of several parts names the template that defines the parts', () => {
   const details = { secret: 'org/aws_key', stored: false, template: 'aws_s3' };
   const fields = { name: 'aws_key', tier: 'org', template: 'aws_s3' };
   expect(nextAfterError({ code: 'credential_missing', details })).toMatchObject({
@@ -192,7 +192,7 @@ test('a missing secret of several parts is asked for by the template that names 
   });
 });
 
-test('the body of an error has the next step, and no detail can take its place', () => {
+test('the body of an error contains the next step, which no detail of the error can replace', () => {
   const details = { secret: 'key', stored: false, next: { path: 'https://evil.example' } };
   const error = new AppError('credential_missing', 'Missing.', { details });
   expect(toEnvelope(error, 'r', nextAfterError(error)?.request)).toEqual({

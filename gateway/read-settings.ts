@@ -9,7 +9,7 @@ interface SiteSettings {
   readonly PORT: number;
 }
 
-/** The gateway's own address. Throws a `ConfigError` that names the setting which is wrong. */
+/** Returns the gateway's own address. Throws a `ConfigError` that names the wrong setting. */
 export function readSite(settings: SiteSettings): Site {
   const site = describeSite(deriveBaseUrl(settings), settings.PORT);
   if (!('problem' in site)) return site;
@@ -20,7 +20,7 @@ export function readSite(settings: SiteSettings): Site {
   );
 }
 
-/** The entries of TRUSTED_PROXIES. Throws a `ConfigError`. */
+/** Returns the entries of TRUSTED_PROXIES. Throws a `ConfigError` if one cannot be read. */
 export function readTrustedProxies(setting: string): string[] {
   const proxies = setting.split(',').flatMap((each) => each.trim() || []);
   try {

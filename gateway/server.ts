@@ -30,7 +30,7 @@ import { serveSignInPages } from './pages/sign-in.ts';
 export interface ServerOptions {
   /** Whether every answer is parsed with the schema of its route; for tests. */
   readonly checkAnswers?: boolean;
-  /** Hears of each call once it is answered, and of each execution once it has ended. */
+  /** Called with each call when it has been answered, and with each execution when it has ended. */
   readonly onCall?: ((report: CallReport) => void) | undefined;
   readonly dashboardDist?: string;
   /** Replaces the gateway's MCP server behind the same transport, for conformance suites. */
@@ -53,7 +53,10 @@ const httpServerLimits = {
   maxRequestsPerSocket: 100_000,
   maxHeaderSize: 16_384,
   connections: 10_000,
-  /** An OAuth client id may be a percent-encoded URL, which takes three characters for one. */
+  /**
+   * An OAuth client id may be a percent-encoded URL, in which an encoded character takes three
+   * characters.
+   */
   pathParameterCharacters: 3 * clientIdCharactersMax,
 };
 
@@ -69,7 +72,7 @@ export async function createServer(
       headersTimeout: httpServerLimits.headersTimeout,
       connectionsCheckingInterval: httpServerLimits.connectionsCheckingInterval,
       maxHeaderSize: httpServerLimits.maxHeaderSize,
-      // Another check of the gateway refuses a missing Host with a helpful message.
+      // A check of the gateway refuses a missing Host itself, with a helpful message.
       requireHostHeader: false,
       insecureHTTPParser: false,
     },
@@ -93,7 +96,7 @@ export async function createServer(
     logger: false,
     routerOptions: { maxParamLength: httpServerLimits.pathParameterCharacters },
     clientErrorHandler: answerClientError,
-    // At this point no hook has set the standard headers, so they are set here.
+    // No hook has run at this point, so the standard headers are set here.
     frameworkErrors: (error, request, reply) => {
       deps.accessLog.watch(request, reply);
       sendNoAddress(toAppError(error), {
@@ -152,8 +155,8 @@ const malformedRequestAnswer = {
 };
 
 /**
- * Answers requests that Node's parser rejects. They never reach Fastify, so the answer is written
- * to the socket.
+ * Answers requests that Node's parser rejects. These requests never reach Fastify, so the answer is
+ * written to the socket.
  */
 function answerClientError(error: Error & { code?: string }, socket: Duplex): void {
   const pendingResponse = (socket as Duplex & { _httpMessage?: ServerResponse | null })

@@ -49,13 +49,13 @@ import type { ServerOptions } from './server.ts';
 import { createRequestSlots } from './limits/request-slots.ts';
 
 export interface RunningGateway extends RunningComponent {
-  /** The base URL; with PORT=0 it contains the assigned port. */
+  /** The base URL. If PORT is 0, it contains the assigned port. */
   readonly url: string;
 }
 
 /**
- * Starts the gateway. Disposing the result ends streams and waiting calls, answers with
- * `Connection: close` for a moment, finishes open requests and then closes the bus.
+ * Starts the gateway. Disposing the result ends streams and waiting calls, still answers new
+ * requests with `Connection: close` for a moment, finishes open requests and then closes the bus.
  */
 export async function startGateway(
   config: GatewayConfig,
@@ -130,7 +130,7 @@ export async function startGateway(
   };
 }
 
-/** Opens the log of requests, and tells `onCall` what becomes of calls and executions. */
+/** Opens the log of requests, and reports the outcomes of calls and executions to `onCall`. */
 function openReports(
   config: GatewayConfig,
   { logger, feed, onCall }: Pick<Deps, 'logger' | 'feed'> & Pick<ServerOptions, 'onCall'>,
@@ -163,7 +163,7 @@ function createRates(config: GatewayConfig, replicas: Pick<Replicas, 'live'>): R
   });
 }
 
-/** Creates the shares of callers; their metrics end with the stack. */
+/** Creates the shares of callers. Their metrics end when the stack is disposed. */
 function createShares(
   config: GatewayConfig,
   startup: AsyncDisposableStack,
@@ -233,8 +233,8 @@ async function listen(app: FastifyInstance, config: ListenConfig): Promise<void>
 }
 
 /**
- * Refuses an address at which the gateway could not listen. A start that ends with the gateway asks
- * this first, because everything before it can take a minute.
+ * Throws if the gateway could not listen at this address. A start that ends with the gateway checks
+ * this first, because all steps before that can take a minute.
  */
 export async function checkCanListen(config: ListenConfig): Promise<void> {
   const server = createTcpServer();

@@ -11,7 +11,8 @@ import type { Site } from '../authentication/domain/site.ts';
  * Refuses a request that a browser sent from a page of another site, even if that page was opened
  * under a DNS name that resolves to the gateway (Streamable HTTP, Security Warning;
  * docs/reference/calling.md#mcp). Programs that are not browsers send no `Origin`. Pages of the
- * origins that the operator names may use the endpoint; the headers let them read the answer.
+ * origins that the operator has named may use the endpoint. The returned headers let such a page
+ * read the answer.
  */
 export function assertKnownOrigin(
   { site, mcpOrigins }: Pick<Deps, 'site' | 'mcpOrigins'>,
@@ -33,7 +34,10 @@ export function assertKnownOrigin(
   );
 }
 
-/** What a page of another origin may send, as a browser asks beforehand. */
+/**
+ * The methods and headers that a page of another origin may send. A browser asks for them before it
+ * sends the request.
+ */
 export const preflightHeaders = {
   'access-control-allow-methods': 'GET, POST',
   'access-control-allow-headers':
@@ -52,8 +56,9 @@ export function readBearer({ headers }: FastifyRequest): Credential {
 }
 
 /**
- * Whether a client takes answers of this content type. Clients should accept both types of the
- * transport (2025-06-18: Sending Messages, 2); many accept one, and get their answers in that.
+ * Whether a client accepts answers of this content type. Clients should accept both types of the
+ * transport (2025-06-18: Sending Messages, 2). Many accept only one of them, and get their answers
+ * in that type.
  */
 export function doesAccept(accept: string | undefined, type: string): boolean {
   return (accept ?? '*/*')
@@ -68,7 +73,7 @@ export function notAcceptableError(types: string): AppError {
   });
 }
 
-/** Tells the client where to find out how to sign in (RFC 9728 §5.1). */
+/** Builds the challenge that tells a client where to find out how to sign in (RFC 9728 §5.1). */
 export function challengeOf(site: Site, code: string, host: string | undefined): string[] {
   const metadataUrl = `${originAt(site.baseUrl, host)}${protectedResourceMetadataPath}${mcpPath}`;
   const metadata = `resource_metadata="${metadataUrl}"`;

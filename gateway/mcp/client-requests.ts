@@ -6,8 +6,8 @@ type Deliver = (answer: JSONRPCResponse) => void;
 
 /**
  * The requests that this replica sent to clients and that are not answered yet. The client sends
- * its answer as a separate POST, which may reach another replica. A call may therefore end earlier
- * because of an answer, but must not depend on receiving one.
+ * its answer as a separate POST, which may reach another replica. An answer may therefore make a
+ * call end earlier, but no call may depend on receiving one.
  */
 export interface ClientRequests {
   /**

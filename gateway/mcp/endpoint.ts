@@ -6,7 +6,7 @@ import type { McpRequest } from './protocol-server.ts';
 
 export type ProtocolServerFactory = (request: McpRequest) => Server | McpServer;
 
-/** What all requests to `/mcp` at one replica share. */
+/** The objects that all requests to `/mcp` at one replica share. */
 export interface McpEndpoint {
   readonly deps: Deps;
   readonly createServer: ProtocolServerFactory;

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { AppError, ErrorCode } from '#errors';
 import { toEnvelope } from '../http/error-handler.ts';
 
-/** The codes of JSON-RPC 2.0 §5.1, and those that MCP SDKs use for HTTP errors. */
+/** The error codes of JSON-RPC 2.0 §5.1, and the codes that MCP SDKs use for HTTP errors. */
 export const rpcCodes = {
   parseError: -32_700,
   invalidRequest: -32_600,
@@ -37,9 +37,9 @@ const initializeParams =
   'Send params with protocolVersion, such as "2025-11-25", capabilities, such as {}, and clientInfo with name and version.';
 
 /**
- * The answer as a client reads it. The SDK answers a malformed request with the list of issues of its
- * validator as JSON text; a sentence takes its place, with the code of invalid params (JSON-RPC 2.0
- * §5.1). All other answers are returned as they are.
+ * Makes the SDK's answers readable. The SDK answers a malformed request with its validator's list
+ * of issues as JSON text. This list is replaced by a sentence, with the code of invalid params
+ * (JSON-RPC 2.0 §5.1). All other answers are returned as they are.
  */
 export function explainAnswer<Answer extends object>(answer: Answer, method: unknown): Answer {
   if (!('error' in answer)) return answer;

@@ -61,7 +61,7 @@ const fiveTools = [
   'service_approve',
 ];
 
-describe('the SDK 1.x client', () => {
+describe('a client with the SDK 1.x', () => {
   test('initializes, lists the tools and calls a tool', async () => {
     await using connection = await connectClient(url, stage.tokenFor());
     const { client } = connection;
@@ -108,8 +108,8 @@ describe('a client of the stateless MCP version 2026-07-28', () => {
   });
 });
 
-describe('without a session id', () => {
-  test('a request of an MCP version of 2025 is answered', async () => {
+describe('a request without a session id', () => {
+  test('is answered if it uses an MCP version of 2025', async () => {
     const { status, body } = await postMcp(url, stage.tokenFor(createAgentPrincipal()), {
       body: createToolCall('service_call', { service: 'github', action: 'list_issues' }),
     });
@@ -142,7 +142,7 @@ describe('a page of another origin', () => {
       }),
     });
 
-  test('uses the endpoint with a bearer token when the operator names its origin', async () => {
+  test('may use the endpoint with a bearer token if the operator has named its origin', async () => {
     const preflight = await ask('OPTIONS', origin, { 'access-control-request-method': 'POST' });
     expect(exposed(preflight)).toEqual([204, origin]);
     expect(preflight.headers.get('access-control-allow-headers')).toContain('Authorization');
@@ -158,7 +158,7 @@ describe('a page of another origin', () => {
   });
 
   test.for(['https://evil.example', 'https://inspector.example.evil.example', 'null'])(
-    'is refused when its origin is another one: %s',
+    'is refused if the operator has not named its origin: %s',
     async (from) => {
       for (const method of ['OPTIONS', 'POST'])
         expect(exposed(await ask(method, from))).toEqual([403, null]);
@@ -166,7 +166,7 @@ describe('a page of another origin', () => {
   );
 });
 
-describe('a client with habits of its own', () => {
+describe('an MCP client', () => {
   let token: string;
   beforeAll(() => {
     token = stage.tokenFor(createAgentPrincipal());
@@ -190,7 +190,7 @@ describe('a client with habits of its own', () => {
     ['application/json', 'application/json'],
     ['text/event-stream', 'text/event-stream'],
     ['*/*', 'application/json'],
-  ] as const)('that accepts %s alone is answered in %s', async ([accept, type]) => {
+  ] as const)('that accepts only %s is answered in %s', async ([accept, type]) => {
     for (const request of [
       { body: createInitializeRequest() },
       createStatelessRequest('tools/list', {}),

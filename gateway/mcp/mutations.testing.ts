@@ -1,4 +1,4 @@
-/** Mutates a frame at one to four positions. One seed always gives the same mutations. */
+/** Mutates a frame at one to four positions. The same seed always gives the same mutations. */
 export function mutate(frame: string, seed: number): Buffer {
   const random = createRandom(seed + 1);
   let bytes: Buffer = Buffer.from(frame);

@@ -65,7 +65,7 @@ function start({ authenticate = async () => caller } = {}) {
 }
 
 describe('the notification stream', () => {
-  test('sends a notification once to a client that does not read, and ends at the next heartbeat', async () => {
+  test('sends only one notification to a client that does not read, and ends at the next heartbeat', async () => {
     const stream = start();
     stream.notify(changedEvent);
     stream.sink.writableNeedDrain = true;
@@ -77,7 +77,7 @@ describe('the notification stream', () => {
     expect(stream.listeners.size).toBe(0);
   });
 
-  test('notifies also when auth events may have been missed', async () => {
+  test('also notifies the client when events of auth may have been missed', async () => {
     const stream = start();
     stream.notify(null);
     expect(stream.written.at(-1)).toContain('notifications/tools/list_changed');

@@ -33,8 +33,8 @@ export async function streamNotifications(
   const { sink, caller, signal } = reader;
   using credentialWatch = watchCredential(authEvents, reader);
   using _changes = onToolsChanged(authEvents, caller.claims, () => {
-    // If the buffer is full, the client has not yet read an identical notification, and needs no
-    // second one.
+    // If the buffer is full, an identical notification is in it that the client has not read yet. A
+    // second one is not needed.
     if (!sink.writableNeedDrain) sink.write(listChanged);
   });
   const heartbeat = setInterval(() => {
@@ -53,8 +53,8 @@ export async function streamNotifications(
 }
 
 /**
- * Provides the notifications of `GET /mcp` for `subscriptions/listen` of the stateless revision.
- * The SDK writes that stream.
+ * Provides the same notifications as `GET /mcp` for `subscriptions/listen` of the stateless
+ * revision. The SDK writes that stream.
  */
 export function createToolChangeBus(authEvents: AuthEvents, { claims }: Caller): ServerEventBus {
   return {
@@ -69,8 +69,8 @@ export function createToolChangeBus(authEvents: AuthEvents, { claims }: Caller):
 }
 
 /**
- * Calls `notify` when the list of tools may have changed. The list depends only on the connection's
- * self-approval switch.
+ * Calls `notify` when the list of tools may have changed. Only the connection's self-approval
+ * switch can change it.
  */
 function onToolsChanged(authEvents: AuthEvents, claims: Principal, notify: () => void): Disposable {
   const { clientId } = claims.credential;

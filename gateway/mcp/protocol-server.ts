@@ -38,7 +38,7 @@ import { tools } from '../mcp-tools/tools.ts';
 /** One MCP request, with or without a session. */
 export interface McpRequest extends Omit<ToolCall, 'signal' | 'person'> {
   /**
-   * Whether the request uses the stateless revision, where each request carries the client's
+   * Whether the request uses the stateless revision. There each request contains the client's
    * capabilities.
    */
   readonly isStateless: boolean;
@@ -62,8 +62,8 @@ const authorizationKey = 'authorization';
 const jsonSchemaValidator = new AjvJsonSchemaValidator();
 
 /**
- * Creates the protocol server of one request. Creating it takes microseconds, and it keeps no state
- * between requests.
+ * Creates the protocol server for one request. This takes microseconds, and nothing is kept between
+ * requests.
  */
 export function createProtocolServer(request: McpRequest): Server {
   const { server } = new McpServer(serverInfo, {
@@ -195,7 +195,7 @@ function presentAuthorization(
 }
 
 /**
- * Returns the JSON in two forms: structured for programs, and as text for clients that pass only
+ * Returns the JSON in two forms: structured, for programs, and as text, for clients that pass only
  * text to the model.
  */
 function toContent(structured: Structured) {
@@ -230,8 +230,8 @@ function personOf(
       const params = { mode: 'url' as const, elicitationId: id, url, message };
       return (await mcpReq.send({ method: 'elicitation/create', params })).action;
     },
-    // The message is sent directly on the transport: the server object would check the client's
-    // capabilities, which only the session knows.
+    // The message is sent directly on the transport, because the server object would check the
+    // client's capabilities. Only the session knows these.
     async done(id) {
       const params = { elicitationId: id };
       const method = 'notifications/elicitation/complete';

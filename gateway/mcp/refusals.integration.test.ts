@@ -54,7 +54,7 @@ describe('a request to /mcp', () => {
     );
   });
 
-  test('with a browser session is refused, whether it is sent as a cookie or as a bearer token', async () => {
+  test('with a browser session as a cookie or as a bearer token is refused', async () => {
     const session = stage.tokenFor(createUserPrincipal());
     const answerToCookie = await postMcp(url, null, {
       body: ping,
@@ -64,7 +64,7 @@ describe('a request to /mcp', () => {
     expect(answerToCookie.status).toBe(401);
   });
 
-  test('without the scope of a tool is refused before the tool runs, and the answer names the scope', async () => {
+  test('is refused before the tool runs if it lacks the scope of the tool; the answer names the scope', async () => {
     const readerToken = stage.tokenFor({ scopes: ['actions:read'] });
     const { status, headers, body } = await postMcp(url, readerToken, {
       body: createToolCall('service_call', { service: 'github', action: 'create_issue' }, 'c1'),
@@ -91,7 +91,7 @@ describe('a request to /mcp', () => {
   });
 });
 
-describe('the transport refuses, in JSON-RPC', () => {
+describe('the MCP transport, with errors in JSON-RPC', () => {
   test.for<[string, number, number, { body: unknown; headers?: Record<string, string> }]>([
     ['a batch', 400, -32_600, { body: [ping, { ...ping, id: 2 }] }],
     ['a batch of one', 400, -32_600, { body: [ping] }],
@@ -148,7 +148,7 @@ describe('the transport refuses, in JSON-RPC', () => {
     ],
     ['a request with the Origin null', 403, -32_000, { body: ping, headers: { origin: 'null' } }],
     ['an unknown session id', 404, -32_001, { body: ping, headers: { 'mcp-session-id': 'abc' } }],
-  ])('%s, with status %i and error code %i', async ([, status, code, request]) => {
+  ])('refuses %s with status %i and error code %i', async ([, status, code, request]) => {
     const reply = await postMcp(url, token, request);
 
     expect(reply.status).toBe(status);
@@ -159,7 +159,7 @@ describe('the transport refuses, in JSON-RPC', () => {
     });
   });
 
-  test('every HTTP method but GET and POST', async () => {
+  test('refuses every HTTP method but GET and POST', async () => {
     for (const method of ['PUT', 'DELETE', 'PATCH', 'OPTIONS']) {
       const reply = await fetch(`${url}/mcp`, {
         method,
@@ -171,7 +171,7 @@ describe('the transport refuses, in JSON-RPC', () => {
     }
   });
 
-  test('a foreign Host, even with our own Origin', async () => {
+  test('refuses a foreign Host, even with the gateway’s own Origin', async () => {
     const { default: http } = await import('node:http');
     const status = await new Promise((resolve, reject) => {
       const request = http.request(`${url}/mcp`, {
@@ -189,7 +189,7 @@ describe('the transport refuses, in JSON-RPC', () => {
     expect(status).toBe(403);
   });
 
-  test('headers of MCP version 2026-07-28 that contradict the body', async () => {
+  test('refuses headers of MCP version 2026-07-28 that contradict the body', async () => {
     const { body, headers } = createStatelessRequest('tools/call', {
       name: 'service_auth',
       arguments: {},
@@ -211,7 +211,7 @@ test.for<[string, object, RegExp]>([
   ['initialize with a number as protocolVersion', { protocolVersion: 1 }, /protocolVersion must/],
   ['initialize without capabilities', { capabilities: undefined }, /capabilities must be/],
   ['initialize with an empty clientInfo', { clientInfo: {} }, /clientInfo.name must be/],
-])('%s gets a sentence that says what to send', async ([, change, sentence]) => {
+])('%s is answered with a sentence that tells what to send', async ([, change, sentence]) => {
   const request = createInitializeRequest();
   const body = { ...request, params: { ...request.params, ...change } };
   const reply = await postMcp(url, token, { body });
@@ -226,7 +226,7 @@ test.for([
   ['tools/call', { name: 'service_search', arguments: [] }],
   ['tools/call', { name: 'service_search', arguments: 'x' }],
   ['tools/list', { cursor: 7 }],
-] as const)('a malformed %s (%j) gets a sentence, in each revision', async ([method, params]) => {
+] as const)('a malformed %s (%j) is answered with a sentence, in each revision', async ([method, params]) => {
   const stateless = createStatelessRequest(method, params);
   for (const request of [{ body: { ...ping, method, params } }, stateless]) {
     const { body } = await postMcp(url, token, request);
@@ -236,7 +236,7 @@ test.for([
 });
 
 describe('unusual but valid messages', () => {
-  test('that are notifications, or answers to no request, are accepted', async () => {
+  test('are accepted if they are notifications, or answers to no request', async () => {
     for (const body of [
       { jsonrpc: '2.0', method: 'notifications/initialized' },
       { jsonrpc: '2.0', method: 'notifications/of-our-own' },
@@ -247,14 +247,14 @@ describe('unusual but valid messages', () => {
     }
   });
 
-  test('with the method of a notification and an id get the error of an unknown method', async () => {
+  test('are answered as an unknown method if they have the method of a notification and an id', async () => {
     const { status, body } = await postMcp(url, token, {
       body: { jsonrpc: '2.0', id: 5, method: 'notifications/initialized' },
     });
     expect([status, body.id, body.error.code]).toEqual([200, 5, -32_601]);
   });
 
-  test('of an older MCP version are answered with the newest MCP version that has sessions', async () => {
+  test('that ask for an older MCP version are answered with the newest version that has sessions', async () => {
     const { body } = await postMcp(url, token, { body: createInitializeRequest('2024-11-05') });
     expect(body.result.protocolVersion).toBe('2025-11-25');
     const answerToOlderVersion = await postMcp(url, token, {
@@ -275,7 +275,7 @@ describe('a session', () => {
   const pingInSession = async (by: string, id: string, at = url) =>
     (await postMcp(at, by, { body: ping, headers: { 'mcp-session-id': id } })).status;
 
-  test('is valid for its agent with any of its keys and on any replica', async () => {
+  test('is valid for its agent, with any key of the agent and on any replica', async () => {
     const claims = createAgentPrincipal();
     const { own, id } = await open(claims);
     await using other = await stage.gateway();
@@ -319,7 +319,7 @@ describe('a session', () => {
 const frames = chooseSweepValue({ sampled: 1_000, whole: 5_000 });
 
 describe(`${frames} mutated JSON-RPC messages`, () => {
-  test('are each answered in JSON, and none with a 5xx', { timeout: 120_000 }, async () => {
+  test('are all answered in JSON, and none with a 5xx', { timeout: 120_000 }, async () => {
     const seeds = [
       { body: createInitializeRequest(), headers: {} },
       { body: createToolCall('service_auth', { operation: 'whoami' }), headers: {} },

@@ -38,11 +38,11 @@ import { findTraceparent, mcpAttributesOf } from './trace-message.ts';
 
 interface ServeMcpOptions {
   readonly deps: Deps;
-  /** Creates the protocol servers; conformance suites pass a function of their own. */
+  /** Creates the protocol servers. Conformance suites pass a function of their own. */
   readonly createServer: ProtocolServerFactory | undefined;
 }
 
-/** With a slash at the end, as some clients write it. */
+/** Some clients write the path with a slash at the end. */
 const mcpUrls = [mcpPath, `${mcpPath}/`];
 const bodyBytesMax = 262_144;
 
@@ -269,9 +269,7 @@ function readSession(
   });
 }
 
-/**
- * Computes what client and server agree on at `initialize`, as the protocol server will answer it.
- */
+/** Computes the settings that the protocol server and the client will agree on at `initialize`. */
 function agreeSession({ params }: JSONRPCRequest): McpSession {
   const { protocolVersion, capabilities } = (params ?? {}) as {
     protocolVersion?: unknown;

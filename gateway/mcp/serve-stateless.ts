@@ -57,7 +57,10 @@ export async function serveStateless(
   return reply;
 }
 
-/** Replaces the text of a validator. An answer that holds a result is not parsed or written anew. */
+/**
+ * Replaces the text of the SDK's validator in an error. An answer with a result is neither parsed
+ * nor written again.
+ */
 function explainError(text: string, { method }: JSONRPCRequest): string {
   if (!text.includes('"error":{"code":')) return text;
   const answer = JSON.parse(text) as object;

@@ -19,8 +19,8 @@ interface ExchangeOptions {
   readonly owner: string;
   readonly clientRequests: ClientRequests;
   /**
-   * Sends the headers of an event stream; from then on all messages are written to it. Null for a
-   * client that accepts no stream: it gets the answer alone.
+   * Sends the headers of an event stream; all messages are then written to this stream. Null if the
+   * client accepts no stream: then the client gets only the answer.
    */
   readonly openStream: (() => Sink) | null;
   /** Aborts when the client disconnects or the gateway stops. */
@@ -33,7 +33,7 @@ const bufferedBytesMax = 1_048_576;
  * Serves one request of a revision with sessions: connects a new server to a transport that lasts
  * for this one POST. The gateway has its own transport, because the SDK's HTTP transport costs more
  * time than all other steps of a call together. Resolves with the answer to send as JSON, or with
- * null if an event stream has carried the answer.
+ * null if the answer was already sent on an event stream.
  */
 export async function serveRequest(
   server: Server,

@@ -6,7 +6,7 @@ import type { Principal } from '#contracts/vocabulary';
 export const sessionVersions = ['2025-11-25', '2025-06-18'] as const;
 export type SessionVersion = (typeof sessionVersions)[number];
 
-/** What later requests need to know from `initialize`. */
+/** The settings from `initialize` that later requests need. */
 export interface McpSession {
   readonly version: SessionVersion;
   /** Whether the client can open URLs for its user (`elicitation.url`). */
@@ -16,8 +16,8 @@ export interface McpSession {
 /**
  * Issues an `Mcp-Session-Id`: the agreed settings, a nonce, and a digest that binds both to the
  * agent, the client and the org. Nothing is stored, so every replica accepts every session. The
- * digest needs no key, because a session gives no authority: every request is authenticated, and an
- * id is accepted only from the caller that the id was issued to (docs/reference/calling.md#mcp).
+ * digest needs no key, because a session gives no authority. Every request is authenticated, and an
+ * id is accepted only from the caller to whom it was issued (docs/reference/calling.md#mcp).
  */
 export function issueSessionId(claims: Principal, session: McpSession): string {
   const flags = session.opensUrls ? 'u' : '-';

@@ -27,8 +27,8 @@ afterAll(async () => {
 });
 
 /**
- * Returns an agent that signed in through an OAuth client; the client's self-approval switch can
- * change.
+ * Returns an agent that signed in through an OAuth client. The self-approval switch of this client
+ * can change.
  */
 function createOauthAgent(clientId = 'client-1'): Principal {
   return {
@@ -87,7 +87,7 @@ const createListenRequest = () =>
 const listChanged = '"method":"notifications/tools/list_changed"';
 
 describe('the stream of GET /mcp', () => {
-  test('notifies a client that its tools changed when its MCP connection changed', async () => {
+  test('notifies a client of changed tools when the MCP connection of this client was changed', async () => {
     const claims = createOauthAgent();
     await using connection = await connectClient(gateway.url, stage.tokenFor(claims));
     let notificationCount = 0;
@@ -105,7 +105,7 @@ describe('the stream of GET /mcp', () => {
       .toBeGreaterThan(0);
   });
 
-  test('does not notify clients whose MCP connection did not change', async () => {
+  test('does not notify clients whose MCP connection was not changed', async () => {
     const claims = createOauthAgent();
     using ownStream = await openStream(stage.tokenFor(claims));
     const others = [

@@ -14,8 +14,8 @@ const tracedMethods: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The attributes of a message by OpenTelemetry's conventions for MCP. Names that the gateway does
- * not know are left out, because a client may write anything there.
+ * Returns the span attributes of a message, as OpenTelemetry's conventions for MCP define them.
+ * Names that the gateway does not know are left out, because a client may write anything there.
  */
 export function mcpAttributesOf({ method, params }: JSONRPCRequest): Attributes {
   if (!tracedMethods.has(method)) return {};
@@ -23,7 +23,10 @@ export function mcpAttributesOf({ method, params }: JSONRPCRequest): Attributes 
   return { 'mcp.method.name': method, ...(tool && { 'gen_ai.tool.name': tool.name }) };
 }
 
-/** In MCP, `_meta` carries the W3C trace context; a message without one leaves it to the header. */
+/**
+ * In MCP, `_meta` contains the W3C trace context. For a message without one, the header
+ * `traceparent` is used.
+ */
 export function findTraceparent({ params }: JSONRPCRequest): unknown {
   const meta: unknown = params?._meta;
   return typeof meta === 'object' && meta !== null && 'traceparent' in meta

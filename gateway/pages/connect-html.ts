@@ -19,7 +19,7 @@ interface GateView {
 }
 
 /**
- * Renders the page that a person confirms before going to a provider. Nothing happens until the
+ * Renders the page on which a person confirms before going to a provider. Nothing happens until the
  * button is pressed.
  */
 export function renderGatePage(view: GateView): Page {
@@ -79,7 +79,7 @@ function askerWords({ askedBy, person }: GateView): string {
 
 function renderList(title: string, items: readonly string[], emptyText: string): string {
   if (items.length === 0) return `<p class="lead">${title}:</p><p>${emptyText}</p>`;
-  // A scope that is a URL may wrap after a slash.
+  // A scope that is a URL may be wrapped after a slash.
   const rows = items
     .map((item) => `<li><code>${escapeHtml(item).replaceAll('/', '/<wbr>')}</code></li>`)
     .join('');
@@ -122,7 +122,7 @@ export function choicePage({
   );
 }
 
-/** Equal for labels that people read as the same. */
+/** Returns the same text for labels that look the same to people. */
 function toComparable(label: string): string {
   return label.normalize('NFKC').toLowerCase();
 }
@@ -136,7 +136,7 @@ export function renderConnectedPage({
   connection: Connection;
   providerTitle: string;
   missingScopes: readonly string[];
-  /** Whether some of them were asked for and left out before. */
+  /** Whether some of them were also requested and not granted at an earlier time. */
   isRepeated?: boolean | undefined;
 }): Page {
   const account =
@@ -155,7 +155,7 @@ export function renderConnectedPage({
   );
 }
 
-/** Renders an error for a person, with what to do next. */
+/** Renders an error for a person, and tells the person what to do next. */
 export function renderConnectRefusal({
   title,
   message,
@@ -165,10 +165,10 @@ export function renderConnectRefusal({
 }: {
   title: string;
   message: string;
-  /** The page that leads on, such as to try again; null if there is none. */
+  /** The page to go to next, for example to try again; null if there is none. */
   againPath: string | null;
   againLabel: string;
-  /** Whether the link had done its work before. */
+  /** Whether the account was already connected through this link. */
   isConnected?: boolean;
 }): Page {
   const retryForm =

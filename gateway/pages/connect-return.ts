@@ -4,18 +4,18 @@ import { readCookie, buildReturnCookie } from '../authentication/domain/site.ts'
 import type { Deps } from '../deps.ts';
 import { parseReturnTo } from './domain/return-to.ts';
 
-/** How long a person may take at the provider: as long as the executor keeps the flow. */
+/** How long a person may take at the provider. The executor keeps the flow for the same time. */
 const returnSeconds = 600;
 
-/** Returns the page that the person came from and should come back to, if the link names one. */
+/** Returns the page that the person came from and should return to, if the link names one. */
 export function returnToOf(request: FastifyRequest): string | null {
   return parseReturnTo((request.query as { return_to?: unknown }).return_to);
 }
 
 /**
- * Keeps where to return to in a cookie. It contains the `state` of its authorization request,
- * because a person can connect two accounts at a time in two tabs. The tab that began first then
- * shows the usual page at its end.
+ * Stores the page to return to in a cookie. The cookie also contains the `state` of the
+ * authorization request, because a person can connect two accounts at a time in two tabs. The tab
+ * that began first then shows the usual page at the end.
  */
 export function rememberReturn(
   { site }: Deps,

@@ -104,7 +104,10 @@ export async function serveConnectPages(app: FastifyInstance, deps: Deps): Promi
   ]);
 }
 
-/** Takes what the provider sent, and returns to where the person came from. */
+/**
+ * Passes what the provider sent to the executor, and sends the browser back to the page that the
+ * person came from.
+ */
 async function finishConnection(
   deps: Deps,
   request: FastifyRequest,
@@ -130,7 +133,7 @@ async function finishConnection(
   return showFinished(deps, request, { reply, finishedFlow, state: textOf(state) });
 }
 
-/** Takes the site or company of the account that the person selected. */
+/** Passes the site or company that the person selected to the executor. */
 async function finishChoice(
   deps: Deps,
   request: FastifyRequest,
@@ -178,8 +181,8 @@ function textOf(value: unknown): string {
 }
 
 /**
- * Accepts only a session cookie, and only from a page of the gateway itself: another site must not
- * be able to send a person to a provider.
+ * Accepts only a session cookie, and only from a page of the gateway itself. Otherwise another site
+ * could send a person to a provider.
  */
 async function authenticateForm(deps: Deps, { headers }: FastifyRequest): Promise<Caller> {
   const credential = readCredential(deps.site(), {
@@ -190,8 +193,8 @@ async function authenticateForm(deps: Deps, { headers }: FastifyRequest): Promis
 }
 
 /**
- * Browsers apply form-action to every redirect after a form, and some providers redirect to further
- * hosts.
+ * Browsers apply form-action to every redirect after a form. Because some providers redirect to
+ * further hosts, any host is allowed.
  */
 function formTargetsOf(providerOrigin: string): string[] {
   return providerOrigin.startsWith('https:') ? ['https:'] : ['https:', 'http:'];
@@ -208,7 +211,8 @@ function idInPath(request: FastifyRequest): string {
 }
 
 /**
- * Returns the additional scopes to ask for, which a failed call put into its link (RFC 6749 §3.3).
+ * Returns the additional scopes to request, which the link of a failed call contains (RFC 6749
+ * §3.3).
  */
 function scopesOf(request: FastifyRequest): string[] {
   const { scope } = request.query as { scope?: unknown };
@@ -242,7 +246,10 @@ function againPathOf(deps: Deps, request: FastifyRequest, error: AppError): stri
   return error.code === 'expired' ? pathAfterEnd(request, error) : null;
 }
 
-/** After a link has ended: where the person came from, or the owner's way to a new link. */
+/**
+ * Returns the page to go to after a link has ended: the page that the person came from or, for the
+ * owner of the connection, the page that creates a new link.
+ */
 function pathAfterEnd(request: FastifyRequest, { details }: AppError): string | null {
   const { reason, connection_id: connectionId, missing } = details;
   const returnTo = returnToOf(request);
@@ -269,7 +276,7 @@ function wordsOf({ code, details: { reason } }: AppError) {
     : { title: 'This link no longer works', againLabel: 'Begin again' };
 }
 
-/** Shows the error to a person; details are logged under the request id. */
+/** Shows the error to a person. Details of an internal error are logged under the request id. */
 function showError(
   deps: Deps,
   request: FastifyRequest,

@@ -21,8 +21,8 @@ const contentSecurityPolicy = [
 ].join('; ');
 
 /**
- * Prevents pages of other sites from framing the dashboard, accessing its window or loading its
- * files.
+ * Headers that prevent pages of other sites from framing the dashboard, accessing its window or
+ * loading its files.
  */
 const isolationHeaders = {
   'content-security-policy': contentSecurityPolicy,
@@ -38,7 +38,7 @@ interface DashboardOptions {
 
 /**
  * Serves the built dashboard: its files, and `index.html` at the addresses of its pages. All other
- * addresses stay unknown, so that programs and scanners see a 404 there.
+ * addresses remain unknown, so that programs and scanners get a 404 there.
  */
 export async function serveDashboard(
   app: FastifyInstance,

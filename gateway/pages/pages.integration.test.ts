@@ -48,7 +48,7 @@ function pressSignIn(token: string, headers: Record<string, string> = {}, at = u
 }
 
 describe('the sign-in link', () => {
-  test('opens a page with a button, and is still valid afterwards', async () => {
+  test('opens a page with a button, which does not use up the link', async () => {
     stage.standIns.auth.signIn = async () => {
       throw new Error('opening the link must not sign in');
     };
@@ -121,7 +121,7 @@ describe('the sign-in link', () => {
     },
   );
 
-  test('that was already used shows a helpful page', async () => {
+  test('shows a helpful page if it was already used', async () => {
     stage.standIns.auth.signIn = async () => {
       throw new AppError('expired', 'The link is used.');
     };
@@ -145,7 +145,7 @@ describe('the sign-in link', () => {
   });
 
   test.for(['', '<script>alert(1)</script>', '"><img src=x>', 'x'.repeat(201)])(
-    'with the invalid token %j shows an explanation that does not repeat the token',
+    'shows an explanation, without the token, if the token is invalid: %j',
     async (token) => {
       const shownPage = await load(`/sign-in?token=${encodeURIComponent(token)}`);
       const pressed = await pressSignIn(token);
@@ -170,8 +170,9 @@ describe('the sign-in link', () => {
     expect(json.status).toBe(400);
   });
 
-  test('can be tried only a limited number of times per address', async () => {
-    // On a stage of its own: the other gateway of these tests would share the quota, once heard of.
+  test('can be tried only a limited number of times per client address', async () => {
+    // This test has its own stage. On a common one the other gateway of these tests would share the
+    // quota.
     await using freshStage = await createStage();
     freshStage.standIns.auth.signIn = async () => {
       throw new AppError('expired', 'The link is used.');
@@ -187,7 +188,7 @@ describe('the sign-in link', () => {
     expect(Number(headers.get('retry-after'))).toBeGreaterThan(0);
   });
 
-  test('is limited by the client address that a trusted proxy names, not by a forged address', async () => {
+  test('is limited by the client address that a trusted proxy names, not by an address that a client forged', async () => {
     stage.standIns.auth.signIn = async () => {
       throw new AppError('expired', 'The link is used.');
     };
@@ -235,7 +236,7 @@ describe('the dashboard', () => {
     },
   );
 
-  test('sends a script in the compressed form that the browser takes', async () => {
+  test('sends a script in the compressed form that the browser accepts', async () => {
     const path = '/assets/index-B7xY.js';
     const compressed = await load(path, { headers: { 'accept-encoding': 'gzip, br' } });
     expect(compressed.text).toBe('export {};');
@@ -249,7 +250,7 @@ describe('the dashboard', () => {
     expect(plain.headers.get('content-encoding')).toBeNull();
   });
 
-  test('lets browsers cache files with a hash in their name for ever, and makes them revalidate all others', async () => {
+  test('lets browsers cache files with a hash in their name for ever, and all other files only after revalidation', async () => {
     const hashedFile = await load('/assets/index-B7xY.js');
     const plainFile = await load('/favicon.svg');
 
@@ -285,7 +286,7 @@ describe('the dashboard', () => {
     '/admin',
     '/assets/nothing.js',
     '/foo?q=%3Cscript%3E',
-  ])('answers a 404 at %s: a page to a person, the typed error to programs', async (path) => {
+  ])('answers requests to %s with a 404, which is a page for a person and the typed error for programs', async (path) => {
     const page = await load(path);
     expect(page.status).toBe(404);
     expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8');
@@ -311,7 +312,7 @@ describe('the dashboard', () => {
     }
   });
 
-  test('answers HEAD at an unknown address as GET, without the page', async () => {
+  test('answers HEAD at an unknown address like GET, but without the page', async () => {
     const { status, headers, text } = await load('/foo', { method: 'HEAD' });
 
     expect(status).toBe(404);
@@ -320,7 +321,7 @@ describe('the dashboard', () => {
   });
 
   test.for(['POST', 'PUT', 'DELETE'])(
-    'answers %s at an unknown address with the typed error, whatever it accepts',
+    'answers %s at an unknown address with the typed error, whatever the Accept header is',
     async (method) => {
       const { status, text } = await load('/foo', { method });
 
@@ -341,20 +342,20 @@ describe('the dashboard', () => {
     ['a=b; gateway_theme=light', 'light'],
     ['gateway_theme="><script>', 'light dark'],
     ['theme=dark', 'light dark'],
-  ])('has the theme that the person chose, for the cookie %s', async ([cookie = '', scheme]) => {
+  ])('shows its error page in the theme that the person chose, for the cookie %s', async ([cookie = '', scheme]) => {
     const { text } = await load('/foo', { headers: { cookie } });
 
     expect(text).toContain(`<meta name="color-scheme" content="${scheme}">`);
   });
 
-  test('is not sent to a program that asks for JSON', async () => {
+  test('is not shown to a program that asks for JSON', async () => {
     const { status, text } = await load('/approvals', { headers: { accept: 'application/json' } });
 
     expect(status).toBe(404);
     expect(JSON.parse(text)).toMatchObject({ error: 'not_found' });
   });
 
-  test('is replaced by a page with build instructions while the dashboard is not built', async () => {
+  test('is replaced by a page with build instructions while it is not built', async () => {
     await using gatewayWithoutDashboard = await stage.gateway(
       {},
       { dashboardDist: join(dist, 'nothing') },

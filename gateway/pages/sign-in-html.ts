@@ -12,10 +12,10 @@ interface SignInView extends SignInForm {
   readonly problem: string | null;
 }
 
-/** Providers come first, because people with a provider need no password. */
+/** Providers come first, because people who use one need no password. */
 export function renderSignIn({ returnTo, org, email, providers, problem }: SignInView): Page {
-  // Providers are links and not forms, because browsers apply form-action to every redirect after a
-  // form, and the hosts that a provider redirects to are unknown.
+  // Providers are links and not forms: browsers apply form-action to every redirect after a form,
+  // and the hosts that a provider redirects to are not known.
   const buttons = providers.map(({ key, name }) => {
     const href = escapedAddressOf(`/sign-in/with/${encodeURIComponent(key)}`, {
       org,
@@ -24,7 +24,7 @@ export function renderSignIn({ returnTo, org, email, providers, problem }: SignI
     return `<a class="button second" href="${href}">Continue with ${escapeHtml(name)}</a>`;
   });
   const divider = providers.length === 0 ? '' : '<p class="or quiet">or with a password</p>';
-  // After a mistake, the password must be typed again, so it has the focus. On a page with
+  // After a mistake, the password must be typed again, so its field has the focus. On a page with
   // providers no field has the focus, because the keyboard of a phone would cover the providers.
   const emailFocus = email === '' && providers.length === 0 ? ' autofocus' : '';
   const passwordFocus = email === '' ? '' : ' autofocus';
@@ -49,7 +49,7 @@ export function renderSignIn({ returnTo, org, email, providers, problem }: SignI
   );
 }
 
-/** Asks for the org by name, because a list would reveal the orgs to anyone. */
+/** Asks the person for the name of the org, because a list would reveal the orgs to anyone. */
 export function renderOrgPage(returnTo: string | null): Page {
   return createPage(
     'Sign in',
@@ -63,7 +63,10 @@ export function renderOrgPage(returnTo: string | null): Page {
   );
 }
 
-/** Opening the link changes nothing, so that link scanners and previews do not use it up. */
+/**
+ * Renders the page that a one-time link opens. Opening it changes nothing, so that link scanners
+ * and previews do not use the link up.
+ */
 export function renderConfirmPage(token: string, returnTo: string | null): Page {
   return createPage(
     'Sign in to the gateway',
@@ -94,7 +97,7 @@ export function renderSignedIn({
 
 interface PasswordView {
   readonly returnTo: string | null;
-  /** The known address; null if the person must enter one. */
+  /** The known e-mail address; null if the person must enter one. */
   readonly email: string | null;
   readonly typedEmail: string;
   readonly needsCurrent: boolean;
@@ -148,7 +151,7 @@ function renderHiddenInput(name: string, value: string | null): string {
   return value === null ? '' : `<input type="hidden" name="${name}" value="${escapeHtml(value)}">`;
 }
 
-/** Escapes the address for use in an attribute. */
+/** Builds an address with a query, and escapes it for use in an attribute. */
 function escapedAddressOf(...address: Parameters<typeof withQuery>): string {
   return escapeHtml(withQuery(...address));
 }

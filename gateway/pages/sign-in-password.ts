@@ -38,8 +38,8 @@ export function servePasswordPages(app: FastifyInstance, deps: Deps): void {
   app.post(passwordPagePath, countedRoute, async (request, reply) => {
     const form = readForm(request);
     const returnTo = parseReturnTo(form.get('return_to'));
-    // Only the cookie is accepted, so readCredential requires that the request comes from a page of
-    // the gateway itself.
+    // Only the cookie is accepted. readCredential therefore requires that the request comes from a
+    // page of the gateway itself.
     const credential = readCredential(deps.site(), {
       method: 'POST',
       headers: { ...request.headers, authorization: undefined },

@@ -13,7 +13,7 @@ import { applyRateLimit } from '../http/admit-request.ts';
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Further schemes that redirect URIs of OAuth clients may have. */
+    /** Additional schemes that the redirect URIs of OAuth clients may have. */
     redirectSchemes: ReadonlySet<string>;
   }
 }
@@ -45,8 +45,8 @@ function statusOf(error: AppError | undefined): number {
 export const formBytesMax = 16_384;
 
 /**
- * Counts sign-in attempts per address (setting RATE_SIGN_IN_PER_MINUTE), for all ways to sign in
- * together, before the request is read.
+ * Counts the sign-in attempts of a client address (setting RATE_SIGN_IN_PER_MINUTE) before the
+ * request is read. All ways to sign in count together.
  */
 export function createAttemptCounter({ rates }: Deps) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
@@ -55,7 +55,7 @@ export function createAttemptCounter({ rates }: Deps) {
 }
 
 /**
- * Refuses requests from other sites, which could otherwise sign a person in to an attacker's
+ * Refuses requests from other sites. Otherwise such a site could sign a person in to an attacker's
  * account.
  */
 export function refuseForeignOrigin(deps: Deps, request: FastifyRequest): void {

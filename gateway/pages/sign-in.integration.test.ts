@@ -84,7 +84,7 @@ describe('the sign-in page', () => {
     expect(headers.get('referrer-policy')).toBe('strict-origin');
   });
 
-  test('asks for the org if there are several orgs, and remembers the org that the person entered', async () => {
+  test('asks for the org if there are several, and remembers the org that the person entered', async () => {
     stage.standIns.auth.listSignInOptions = async ({ org }) => ({
       needsOrg: org === null,
       providers: [],
@@ -140,7 +140,7 @@ describe('a password', () => {
     ['identity_archived', 403],
     ['unavailable', 503],
   ] as const)(
-    'that is refused with %s leads to the form again, with all fields but the password',
+    'leads to the form again, with all fields but the password, if it is refused with %s',
     async ([code, status]) => {
       stage.standIns.auth.signInWithPassword = async () => {
         throw new AppError(code, 'Not like <this>.', { details: { retry_after: 7 } });
@@ -159,7 +159,7 @@ describe('a password', () => {
   );
 
   test.for([{ email: '', password: 'x' }, { email: 'a@example.com', password: '' }, {}])(
-    'that is missing, or whose e-mail address is missing, is reported to the person: %j',
+    'must be entered together with an e-mail address: %j is refused',
     async (form) => {
       const { status, text } = await load('/sign-in', { form });
       expect(status).toBe(400);
@@ -167,7 +167,7 @@ describe('a password', () => {
     },
   );
 
-  test('also signs a person in over REST, with the same cookie', async () => {
+  test('signs a person in over REST as well, with the same cookie', async () => {
     const { status, headers } = await sendRequest(url, '/v1/sign-in', { body: typedCredentials });
     expect(status).toBe(204);
     expect(headers.get('set-cookie')).toMatch(/^gateway_session=session-1; /);
@@ -243,7 +243,7 @@ describe('sign-in through a provider', () => {
     ]);
   });
 
-  test('that the provider refuses leads to a page with the reason and a link with return_to', async () => {
+  test('ends at a page with the reason and a link with return_to if the provider refuses it', async () => {
     stage.standIns.auth.finishProviderSignIn = async () => {
       throw new AppError('forbidden', 'You are in none of the groups.', {
         details: { return_to: '/approvals' },
@@ -258,7 +258,7 @@ describe('sign-in through a provider', () => {
   });
 
   test.for(['/sign-in/with/Work', '/sign-in/callback/a%20b?state=s'])(
-    'with an invalid provider key in the address is answered with not_found: %s',
+    'is answered with not_found if the provider key in the address is invalid: %s',
     async (path) => {
       expect((await load(path)).status).toBe(404);
     },
@@ -266,7 +266,7 @@ describe('sign-in through a provider', () => {
 });
 
 describe('the page to choose a password', () => {
-  test('needs a session, and is shown again after the person signed in', async () => {
+  test('requires a session, and is shown again after the person has signed in', async () => {
     const { status, headers } = await load(addReturnTo('/sign-in/password', '/approvals'));
 
     expect(status).toBe(303);
@@ -274,7 +274,7 @@ describe('the page to choose a password', () => {
     expect(returnPath).toBe('/sign-in/password?return_to=%2Fapprovals');
   });
 
-  test('saves the password and continues; the person can also skip it', async () => {
+  test('saves the password and continues, or is skipped by the person', async () => {
     const shownPage = await load(addReturnTo('/sign-in/password', '/approvals'), {
       headers: createSessionHeaders(),
     });
@@ -311,7 +311,7 @@ describe('the page to choose a password', () => {
     expect(pageOfInvalidEmail.text).toContain('This is not an e-mail address');
   });
 
-  test('is refused to a person who signs in only through a provider', async () => {
+  test('is not available to a person who signs in only through a provider', async () => {
     stage.standIns.auth.describePassword = async () => ({
       possible: false,
       email: null,
@@ -323,7 +323,7 @@ describe('the page to choose a password', () => {
   });
 });
 
-describe('a form sent by another site', () => {
+describe('a form on the sign-in pages', () => {
   test.for(
     ['/sign-in', '/sign-in/password'].flatMap((path) =>
       [
@@ -333,7 +333,7 @@ describe('a form sent by another site', () => {
         { 'sec-fetch-site': 'same-site', origin: 'https://other.example' },
       ].map((headers) => [path, headers] as const),
     ),
-  )('to %s with the headers %j changes nothing', async ([path, headers]) => {
+  )('changes nothing if another site sends it to %s with the headers %j', async ([path, headers]) => {
     const refuse = async () => {
       throw new Error('a foreign page must not get here');
     };
@@ -352,7 +352,7 @@ describe('a form sent by another site', () => {
     }
   });
 
-  test('a password form needs an Origin header and a cookie; a bearer token is not accepted', async () => {
+  test('for a password needs an Origin header and a cookie; a bearer token is not accepted', async () => {
     const { cookie } = createSessionHeaders();
     const answerWithoutOrigin = await load('/sign-in/password', {
       form: typedCredentials,
@@ -384,7 +384,7 @@ describe('return_to', () => {
   ];
 
   test.for(hostileTargets.map((each) => [each]))(
-    'never leads to another site, at any step, if it is %j',
+    'never leads to another site at any step of the sign-in: %j',
     async ([returnTo = '']) => {
       stage.standIns.auth.finishProviderSignIn = async () => ({
         sessionToken: 'session-1',
@@ -429,7 +429,7 @@ describe('return_to', () => {
 describe('a one-time link', () => {
   const linkPath = '/sign-in?token=abc';
 
-  test('that no longer works says so when it is opened, the same for every reason, and is not used', async () => {
+  test('shows when it is opened that it no longer works, without the reason and without a sign-in', async () => {
     const asked: string[] = [];
     stage.standIns.auth.checkSignInLink = async ({ token }) => {
       asked.push(token);
@@ -447,7 +447,7 @@ describe('a one-time link', () => {
     expect([opened.status, opened.text.includes('You are signed in')]).toEqual([200, true]);
   });
 
-  test('that works, or of which nothing can be found out, shows its button', async () => {
+  test('shows its button if it works, or if auth cannot be asked whether it works', async () => {
     for (const answer of [
       async () => ({ works: true }),
       () => Promise.reject(new AppError('unavailable', 'auth does not answer')),
@@ -458,7 +458,7 @@ describe('a one-time link', () => {
     }
   });
 
-  test('leads by the choice of a password to the page that the browser wanted before it', async () => {
+  test('leads to the choice of a password, and then to the page that was opened before in this browser', async () => {
     const wanted = '/approvals/1?tab=all';
     const first = await load(addReturnTo('/sign-in', wanted));
     const cookie = first.headers.getSetCookie().find((each) => each.startsWith('gateway_wanted='));
@@ -476,7 +476,7 @@ describe('a one-time link', () => {
   });
 
   test.for(['//evil.example', '/v1/sign-out', '/%5Cevil.example', 'https://evil.example', '%'])(
-    'does not follow a cookie that names %j',
+    'does not redirect to %j if the cookie names it as the page to open',
     async (wanted) => {
       const cookie = `gateway_wanted=${encodeURIComponent(wanted)}`;
       const pressed = await load('/sign-in', { form: { token: 'abc' }, headers: { cookie } });
@@ -492,7 +492,7 @@ describe('sign-in attempts from one client address', () => {
     ['over REST', (at) => sendRequest(at, '/v1/sign-in', { body: typedCredentials })],
     ['through a provider', (at) => load('/sign-in/with/work', { at })],
     ['with callbacks of a provider', (at) => load('/sign-in/callback/work?state=s', { at })],
-  ])('are limited if made %s', async ([, attempt]) => {
+  ])('are limited if they are made %s', async ([, attempt]) => {
     await using limited = await stage.gateway({ RATE_SIGN_IN_PER_MINUTE: '2' });
     const statuses: number[] = [];
     for (let time = 0; time < 3; time += 1) statuses.push((await attempt(limited.url)).status);

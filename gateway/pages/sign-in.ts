@@ -43,7 +43,7 @@ const passwordCharactersMax = 800;
 /**
  * Serves the sign-in pages. People sign in with e-mail address and password, through a provider, or
  * with a one-time link, which is used up only when its button is pressed. Every step keeps
- * `return_to`, the page that the browser is sent to at the end. The pages work without JavaScript,
+ * `return_to`, the page to which the browser is sent at the end. The pages work without JavaScript,
  * and only their forms change anything (docs/reference/identities.md#sign-in).
  */
 export async function serveSignInPages(app: FastifyInstance, deps: Deps): Promise<void> {
@@ -76,8 +76,8 @@ export async function serveSignInPages(app: FastifyInstance, deps: Deps): Promis
       { token, ...visitOf(deps.site(), request.headers), context: contextOf(request) },
       deadlineIn(5_000),
     );
-    // The person is invited to choose a password for the next sign-in, before the page that was
-    // wanted in this browser.
+    // The person is first invited to choose a password for the next sign-in. Then follows the page
+    // that was opened before in this browser.
     return reply
       .header('set-cookie', [
         ...buildNewSessionCookies(deps.site(), openedSession),
@@ -154,8 +154,8 @@ async function showSignIn(
 }
 
 /**
- * Shows what a one-time link is for, or at once that it no longer works. Somebody who is signed in
- * already and opens a spent link again is told that.
+ * Shows what a one-time link is for, or at once that it no longer works. A person who opens a spent
+ * link but is already signed in is told so instead.
  */
 async function showLink(
   deps: Deps,
@@ -178,7 +178,7 @@ async function showLink(
   });
 }
 
-/** True also when it cannot be found out: the button then tells. */
+/** Also true if auth does not answer. Pressing the button will then show whether the link works. */
 async function mayWork({ auth }: Deps, token: string): Promise<boolean> {
   try {
     return (await auth.checkSignInLink({ token }, deadlineIn(2_000))).works;
@@ -210,7 +210,7 @@ function showConfirmPage(
   });
 }
 
-/** Shows the error to a person; details are logged under the request id. */
+/** Shows the error to a person. Details of an internal error are logged under the request id. */
 function showError(
   { logger }: Deps,
   request: FastifyRequest,

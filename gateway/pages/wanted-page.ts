@@ -8,8 +8,9 @@ import { parseReturnTo } from './domain/return-to.ts';
 const wantedSeconds = 3_600;
 
 /**
- * Keeps in the browser which page the person wanted. A one-time link is made by somebody else, so
- * it cannot say it; a form and a provider pass it on by themselves.
+ * Stores in a cookie which page the person opened before signing in. A one-time link cannot contain
+ * this page, because it is made by somebody else. Forms and providers pass the page on themselves,
+ * without the cookie.
  */
 export function rememberWantedPage(
   { site }: Pick<Deps, 'site'>,
@@ -21,7 +22,7 @@ export function rememberWantedPage(
   void reply.header('set-cookie', buildWantedPageCookie(site(), value, wantedSeconds));
 }
 
-/** The page that the person wanted in this browser before, or null. */
+/** Returns the page that a person opened in this browser before signing in, or null. */
 export function findWantedPage(
   { site }: Pick<Deps, 'site'>,
   { headers }: FastifyRequest,
@@ -31,12 +32,12 @@ export function findWantedPage(
   try {
     return parseReturnTo(decodeURIComponent(value));
   } catch {
-    // The gateway did not set this cookie.
+    // The cookie is malformed, so the gateway did not set it.
     return null;
   }
 }
 
-/** The cookie that forgets the page, once somebody has signed in. */
+/** Builds the cookie that deletes the stored page once somebody has signed in. */
 export function forgetWantedPageCookie({ site }: Pick<Deps, 'site'>): string {
   return buildWantedPageCookie(site(), '', 0);
 }

@@ -22,7 +22,7 @@ function authWith(names: Record<string, string>) {
 }
 
 describe('the display names of people', () => {
-  test('stand beside the path of every identity that an answer shows, and replace nothing', async () => {
+  test('are added to every identity that an answer shows, and replace nothing', async () => {
     const auth = authWith({ bot: 'Ann Berg', bob: 'Bob Dahl' });
     const shown = { id: '1', requester, resolved_by: bob, also_asked_by: [requester, bob] };
 
@@ -37,7 +37,7 @@ describe('the display names of people', () => {
     });
   });
 
-  test('are read once for a page, and the page is otherwise unchanged', async () => {
+  test('are read once for a whole page, which is otherwise unchanged', async () => {
     const auth = authWith({ bot: 'Ann Berg' });
     const items = [
       { requester, decided_by: null },
@@ -55,7 +55,7 @@ describe('the display names of people', () => {
     expect(auth.asked).toEqual([['bot', 'bob']]);
   });
 
-  test('are left out when they cannot be read, and the answer comes all the same', async () => {
+  test('are left out if they cannot be read, and the answer is sent without them', async () => {
     const auth = {
       listDisplayNames: () => Promise.reject(new AppError('unavailable', 'auth does not answer')),
     };
@@ -66,7 +66,7 @@ describe('the display names of people', () => {
     expect(await listPeople(auth, asking, [{ user_id: 'bob' }])).toEqual({});
   });
 
-  test('stand beside audit records, whose hashes cover all of their members', async () => {
+  test('are listed beside audit records and not in them, because hashes cover the records', async () => {
     const auth = authWith({ bob: 'Bob Dahl' });
     const records = [{ user_id: 'bob' }, { user_id: null }, { user_id: 'bob' }, { user_id: 'ann' }];
 

@@ -4,7 +4,10 @@ import { namedIdentitiesMax } from '#contracts/bus/people';
 import type { ShownIdentity } from '#contracts/vocabulary';
 import type { Deps } from '../deps.ts';
 
-/** Names are worth no longer wait, since every answer names people by their handles too. */
+/**
+ * The longest wait for names. Every answer also has the handles of people, so a longer wait is not
+ * worthwhile.
+ */
 const namesMsMax = 1_000;
 
 type Auth = Pick<Deps['auth'], 'listDisplayNames'>;
@@ -14,7 +17,7 @@ interface Asking {
   readonly deadline: Deadline;
 }
 
-/** The members of answers that show an identity. */
+/** The members of answers that contain an identity. */
 interface ShowsIdentities {
   readonly requester?: ShownIdentity;
   readonly requested_by?: ShownIdentity;
@@ -30,7 +33,7 @@ const memberNames = [
   'also_asked_by',
 ] as const satisfies readonly (keyof ShowsIdentities)[];
 
-/** Adds the display names of people to the identities that an answer shows. */
+/** Adds the display names of people to the identities in an answer. */
 export async function withDisplayNames<Answer extends ShowsIdentities>(
   auth: Auth,
   asking: Asking,
@@ -40,7 +43,7 @@ export async function withDisplayNames<Answer extends ShowsIdentities>(
   return named as Answer;
 }
 
-/** Adds the display names of people to the identities that the items of a page show. */
+/** Adds the display names of people to the identities in the items of a page. */
 export async function withDisplayNamesOnPage<
   Item extends ShowsIdentities,
   Page extends { readonly items: Item[] },
@@ -49,7 +52,7 @@ export async function withDisplayNamesOnPage<
   return { ...rest, items: await addDisplayNames(auth, asking, items) } as unknown as Page;
 }
 
-/** Lists the display names of the people in audit records, to stand beside the records. */
+/** Lists the display names of the people in audit records. The list is sent beside the records. */
 export async function listPeople(
   auth: Auth,
   asking: Asking,
@@ -89,8 +92,8 @@ async function addDisplayNames<Item extends ShowsIdentities>(
 }
 
 /**
- * Reads display names by the ids of identities. An answer without them is better than none, since
- * it names everybody by the handle, so a failure to read them is no failure of the request.
+ * Reads display names by the ids of identities. If they cannot be read, the answer is sent without
+ * them: every answer also has the handles of people.
  */
 async function readDisplayNames(
   auth: Auth,

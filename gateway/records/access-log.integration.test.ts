@@ -14,7 +14,7 @@ import type { Stage } from '../neighbours.testing.ts';
 interface Gateway extends AsyncDisposable {
   readonly url: string;
   readonly lines: () => Record<string, unknown>[];
-  /** The line of the request that was answered with this id. */
+  /** Returns the log line of the request whose answer has this id. */
   lineOf(requestId: string | null): Promise<Record<string, unknown>>;
 }
 
@@ -30,7 +30,7 @@ afterAll(async () => {
   await stage[Symbol.asyncDispose]();
 });
 
-/** Runs the gateway as a process of its own, as an operator does, and reads its log. */
+/** Runs the gateway in a separate process, as operators do, and reads its log. */
 async function startGatewayProcess(settings: Record<string, string>): Promise<Gateway> {
   const child = spawn(process.execPath, ['gateway/main.ts'], {
     env: { ...programEnv, ...stage.environment.variables, LOG_LEVEL: 'info', ...settings },
@@ -67,7 +67,7 @@ async function startGatewayProcess(settings: Record<string, string>): Promise<Ga
 
 const callBody = { service: 'github', action: 'list_issues', params: { secret: 'CANARY-param' } };
 
-test('components that serve a request log it under the id that its client gets', async () => {
+test('components log a request under the same id that the client gets', async () => {
   const loggedIds: (string | undefined)[] = [];
   stage.standIns.policy.decide = async () => {
     loggedIds.push(currentRequestId());
@@ -80,8 +80,8 @@ test('components that serve a request log it under the id that its client gets',
   expect(loggedIds).toEqual([reply.headers.get('x-request-id')]);
 });
 
-describe('the log has a line for a request', () => {
-  test('with its route, its outcome and its caller, and nothing else', async () => {
+describe('the line of a request in the log', () => {
+  test('has the route, the outcome and the caller, and no content of the request', async () => {
     stage.standIns.policy.decide = async () => {
       throw new AppError('unknown_action', 'No such action.');
     };
@@ -109,7 +109,7 @@ describe('the log has a line for a request', () => {
     expect(JSON.stringify(line)).not.toMatch(/CANARY|token-|list_issues/);
   });
 
-  test('that says what became of a call that is answered with 200 or 202', async () => {
+  test('has the outcome of a call that was answered with status 200', async () => {
     stage.standIns.policy.decide = async () => ({
       outcome: 'denied',
       reason: 'A rule says so.',
@@ -159,7 +159,7 @@ describe('the log has a line for a request', () => {
     ['/CANARY-path?access_token=CANARY-query', null, 404],
     ['/v1/actions/%0a{"level":"error","msg":"CANARY-forged"}', null, 404],
     ['/v1/%zz-CANARY', null, 400],
-  ])('without the requested address: %s', async ([path, route, status]) => {
+  ])('does not contain the requested address: %s', async ([path, route, status]) => {
     const rawAnswer = await sendRaw(
       gateway.url,
       `GET ${path} HTTP/1.1\r\nX-Request-Id: CANARY-request\r\nAccept: text/html\r\n`,
@@ -171,7 +171,7 @@ describe('the log has a line for a request', () => {
     expect(JSON.stringify(gateway.lines())).not.toMatch(/CANARY/);
   });
 
-  test('whose client has gone before the answer', async () => {
+  test('is written even if the client disconnects before the answer', async () => {
     const before = gateway.lines().length;
     let isAsked = false;
     const client = new AbortController();
@@ -201,7 +201,7 @@ describe('the log has a line for a request', () => {
     expect(gateway.lines().at(-1)).toMatchObject({ status: null, outcome: 'client_gone' });
   });
 
-  test('but none for a health check', async () => {
+  test('is not written for a health check', async () => {
     await fetch(new URL('/health/live', gateway.url));
     await fetch(new URL('/health/ready', gateway.url));
     const answerAfterwards = await sendRequest(gateway.url, '/v1/openapi.json');
@@ -214,7 +214,7 @@ describe('the log has a line for a request', () => {
 test.for<[LOG_REQUESTS: string, routes: (string | null)[]]>([
   ['errors', [null]],
   ['off', []],
-])('with LOG_REQUESTS=%s the lines are those of %j', async ([LOG_REQUESTS, routes]) => {
+])('with LOG_REQUESTS=%s only requests to these routes are logged: %j', async ([LOG_REQUESTS, routes]) => {
   await using gatewayProcess = await startGatewayProcess({ LOG_REQUESTS });
   await sendRequest(gatewayProcess.url, '/v1/openapi.json');
   await fetch(new URL('/nothing', gatewayProcess.url)).then((reply) => reply.text());

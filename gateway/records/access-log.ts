@@ -7,25 +7,30 @@ import type { Outcome } from './call-report.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** How the request ended, for its line in the log: the code of an error, or the outcome of a call. */
+    /**
+     * How the request ended: the code of an error, or the outcome of a call. Written to the log.
+     */
     outcome: Outcome | null;
   }
 }
 
-/** Which requests have a line in the log; `errors` are those that ended with one. */
+/** Which requests have a line in the log; `errors` means those that ended with an error. */
 export type LoggedRequests = 'off' | 'errors' | 'all';
 
 export interface AccessLog {
-  /** Logs the request once its answer is sent or its client has gone. */
+  /** Logs the request when its answer has been sent or its client has disconnected. */
   watch(request: FastifyRequest, reply: FastifyReply): void;
-  /** Notes the outcome of a request that is answered with status 200 even when its call failed. */
+  /**
+   * Notes the outcome of a call, because its request is answered with status 200 even if the call
+   * failed.
+   */
   note(requestId: string, outcome: Outcome): void;
 }
 
 /**
- * Writes one line per request, and records how long it took. No member of it is copied from the request's URL, headers or body:
- * the route is the pattern of the matched route, and the ids come from auth. Health checks have no
- * line.
+ * Writes one line per request, and records how long the request took. Nothing in the line is copied
+ * from the request's URL, headers or body: the route is the pattern of the matched route, and the
+ * ids come from auth. Health checks have no line.
  */
 export function createAccessLog(
   loggedRequests: LoggedRequests,

@@ -3,23 +3,23 @@ import type { Execution } from '#contracts/http/approvals';
 import { errorCodes } from '#errors';
 import type { ErrorCode } from '#errors';
 
-/** How a request ended: what became of a call, or the code of an error. */
+/** How a request ended: the outcome of a call, or the code of an error. */
 export type Outcome = 'called' | 'pending_approval' | 'denied' | ErrorCode;
 
-/** What became of a call or an execution, without anything that it carried. */
+/** The outcome of a call or an execution, without any of its content. */
 export interface CallReport {
-  /** Null for an execution that no request waited for. */
+  /** Null for an execution if no request waited for it. */
   readonly requestId: string | null;
-  /** The names on the caller's chain, its user first; empty for a caller that is not known. */
+  /** The names in the caller's chain, beginning with the user. Empty if the caller is not known. */
   readonly caller: readonly string[];
-  /** Null when the request named none, as when it continues a suspended call. */
+  /** Null if the request names no service, for example when it continues a suspended call. */
   readonly service: string | null;
   readonly action: string | null;
   readonly approvalId: string | null;
   readonly approvalUrl: string | null;
   /**
-   * Whether it was already reported that the call waits for a person. The report of its execution
-   * then tells what became of it.
+   * Whether an earlier report said that the call waits for a person. The report of its execution
+   * then contains the outcome.
    */
   readonly isResumed: boolean;
   readonly changesSomething: boolean;
@@ -29,7 +29,10 @@ export interface CallReport {
   readonly ms: number;
 }
 
-/** The report of an item of the feed that says how an execution ended; null for other items. */
+/**
+ * Returns the report for an item of the feed that tells how an execution ended; null for other
+ * items.
+ */
 export function reportOfExecution({ event }: FeedItem): CallReport | null {
   if (event.type !== 'execution.finished') return null;
   const { approval_id: approvalId, execution } = event.data as unknown as {

@@ -10,7 +10,7 @@ import { inLayer } from '#telemetry';
 import type { Logger } from '#telemetry';
 import type { Caller } from '../authentication/caller.ts';
 
-/** What policy says about a call in its decision. */
+/** What a decision of policy contains about the call. */
 interface CallSummary {
   readonly service: string;
   readonly template: string | null;
@@ -51,9 +51,9 @@ export async function recordDenied(
 
 /**
  * Records that the caller was told `outcome_unknown`. The executor's own record may or may not
- * follow; with this record, the audit log contains the audit id of the answer in both cases. A
- * failure to store this record is only logged, because an error would tell the caller that a retry
- * is safe.
+ * follow. With this record, the audit log contains the audit id of the answer in both cases. If
+ * this record cannot be stored, the failure is only logged, because an error would tell the caller
+ * that a retry is safe.
  */
 export async function recordUnanswered(
   { publisher, logger }: { publisher: Publisher; logger: Pick<Logger, 'error'> },
@@ -94,7 +94,10 @@ export function publishEntry(
   return inLayer('audit', {}, () => publisher.publish(event));
 }
 
-/** Builds the fields about the caller and the request that every record of the gateway has. */
+/**
+ * Builds the fields that are in every record of the gateway: those about the caller and the
+ * request.
+ */
 export function createEntry(
   claims: Principal,
   context: CallContext,
@@ -128,8 +131,8 @@ export function fieldsOfDecision(summary: CallSummary): Partial<AuditEntry> {
 }
 
 /**
- * A call that was refused before policy resolved it is recorded with the names that the request
- * gave, and without its body.
+ * Returns the fields of the record if a call was refused before policy resolved it: the names in
+ * the request, but not its body.
  */
 export function fieldsOfRequest(call: Call): Partial<AuditEntry> {
   return {

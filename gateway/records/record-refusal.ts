@@ -28,15 +28,15 @@ function mustBeRecorded(type: RefusalType, { code, details }: AppError): boolean
 }
 
 /**
- * Records the error of a request. Returns the error to answer with: the given error, or the error
- * that occurred while recording it.
+ * Records the error of a request. Returns the error to answer with: the given error or, if
+ * recording fails, the error from recording.
  */
 export async function recordRequestRefusal(
   refusals: Refusals,
   request: FastifyRequest,
   { action, error }: { action: RefusedAction | null; error: AppError },
 ): Promise<AppError> {
-  // Without a caller there is no org, and so no audit log that could hold the record.
+  // Without a caller there is no org, and therefore no audit log for the record.
   const { caller } = request;
   if (action === null || caller === null) return error;
   const requester = { caller, context: contextOf(request) };
@@ -48,7 +48,7 @@ export async function recordRequestRefusal(
   }
 }
 
-/** Describes what a REST request asked for; null if it changes nothing. */
+/** Describes for the record what a REST request asked for; null if the request changes nothing. */
 export function describeRestRequest(request: FastifyRequest): RefusedAction | null {
   const { spec } = request.routeOptions.config;
   if (spec === undefined || spec.method === 'GET' || spec.audit === 'none') return null;
@@ -62,7 +62,9 @@ export function describeRestRequest(request: FastifyRequest): RefusedAction | nu
   return { type: 'request.refused', fields: { action: `${spec.method} ${spec.path}` } };
 }
 
-/** Describes what a tool call over MCP asked for; null if it changes nothing. */
+/**
+ * Describes for the record what a tool call over MCP asked for; null if the tool changes nothing.
+ */
 export function describeToolCall(
   { name, refusedAs: type }: { readonly name: string; readonly refusedAs: RefusalType | null },
   input: unknown,
@@ -75,7 +77,8 @@ export function describeToolCall(
 }
 
 /**
- * Reads from an unvalidated body which action was to be called, but none of the values to be sent.
+ * Reads from an unvalidated body which action the caller wanted to call, but none of the values to
+ * be sent.
  */
 function readCallFields(body: unknown): RefusedAction['fields'] {
   const { service, action, method, approval_id: approvalId } = toObject(body);

@@ -72,7 +72,7 @@ describe('refusals', () => {
     expect(published.at(-1)?.audit?.request_id).toBe(laterRefusals.at(-1)?.context.requestId);
   });
 
-  test('of one kind that happen concurrently wait for one record', async () => {
+  test('wait for one common record if they are of one kind and happen concurrently', async () => {
     const { published, refusals } = start();
     await Promise.all(Array.from({ length: 20 }, () => refusals.record(createRefusal())));
     expect(published).toHaveLength(1);
@@ -83,7 +83,7 @@ describe('refusals', () => {
     ]);
   });
 
-  test('of one identity for many targets are counted by their error code alone', async () => {
+  test('are counted by their error code alone if one identity tries many targets', async () => {
     const { published, refusals } = start();
     for (let n = 0; n < 1_000; n += 1) {
       await refusals.record(createRefusal({ fields: { approval_id: randomUUID() } }));
@@ -109,7 +109,7 @@ describe('refusals', () => {
     await refusals[Symbol.asyncDispose]();
   });
 
-  test('that are told again in other words are recorded only once', async () => {
+  test('are recorded only once if they are reported again in other words', async () => {
     const { published, refusals } = start();
     const refusal = createRefusal();
     await refusals.record(refusal);
@@ -119,7 +119,7 @@ describe('refusals', () => {
     expect(rowsOf(published)).toHaveLength(1);
   });
 
-  test('that share one error object are recorded only once', async () => {
+  test('are recorded only once if they share one error object', async () => {
     const { published, refusals } = start();
     const singleRefusal = createRefusal();
     await refusals.record(singleRefusal);

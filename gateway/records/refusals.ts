@@ -45,18 +45,18 @@ interface RefusalMinute {
 
 const minuteMs = 60_000;
 /**
- * The number of different kinds of refusals per identity and minute. Beyond it, refusals are
- * counted by their error code alone.
+ * The most different kinds of refusals per identity and minute. Further refusals are counted by
+ * their error code alone.
  */
 const kindsMaxPerIdentity = 20;
 /**
- * The number of different kinds of refusals of all identities. Beyond it, every refusal gets its
+ * The most different kinds of refusals of all identities together. Each further refusal gets its
  * own record.
  */
 const countedKindsMax = 10_000;
 
 /**
- * Errors that are not refusals: the caller should retry, is not authenticated, or learns the state
+ * Errors that are not refusals: the caller should retry, is not authenticated, or is told the state
  * of an earlier call.
  */
 const codesOfOtherErrors: ReadonlySet<ErrorCode> = new Set([
@@ -76,7 +76,10 @@ export function openRefusals({
   logger: Pick<Logger, 'error'>;
 }): Refusals {
   const recordedErrors = new WeakSet<AppError>();
-  /** An MCP tool may wrap a recorded refusal in an error with another message; it is then the cause. */
+  /**
+   * An MCP tool may wrap a recorded refusal in an error with another message. The recorded error is
+   * then the cause.
+   */
   const isRecorded = (error: AppError): boolean =>
     recordedErrors.has(error) ||
     (error.cause instanceof AppError && recordedErrors.has(error.cause));
@@ -148,8 +151,8 @@ function createMinute(): RefusalMinute {
 }
 
 /**
- * Returns the kind of a refusal. Beyond the limit per identity, the kind names no target, so that
- * an identity that tries many targets does not get one record per target.
+ * Returns the kind of a refusal. Beyond the limit per identity, the kind names no target. So an
+ * identity that tries many targets does not get one record per target.
  */
 function kindOf(
   { counted, kindCountsByIdentity: kindsOf }: RefusalMinute,

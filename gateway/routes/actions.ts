@@ -16,7 +16,7 @@ import { answer } from '../http/route-handler.ts';
 import { nextAfterFailure, nextAfterSuspension, pollAfterMs } from '../next/domain/next-step.ts';
 import type { HandlersOf, RouteAnswer, RouteInput } from '../http/route-handler.ts';
 
-/** Both routes for calls have the same answers. */
+/** The answers of the two routes for calls, which are the same. */
 type CallAnswer = RouteAnswer<(typeof actionRoutes)['callAction']>;
 type CallInput = RouteInput<(typeof actionRoutes)['callAction' | 'callConnection']>;
 
@@ -58,7 +58,7 @@ async function performRestCall(
     parse: () => parse(parsedHeaders),
     authenticate,
     waitMs: parsedHeaders.waitMs,
-    // A getter, because only reads and waiting calls need the signal.
+    // A function, so that the signal is created only for reads and waiting calls.
     signal: () => input.signal,
     context,
   });
@@ -98,7 +98,7 @@ function presentOutcome(
   }
 }
 
-/** Adds the step that leads on from a failure. */
+/** Adds the next step to a failure. */
 function withNext<Shown extends Partial<CallResult>>(
   { result: { failure }, service }: Extract<CallOutcome, { kind: 'called' }>,
   shown: Shown,

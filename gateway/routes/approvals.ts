@@ -81,7 +81,10 @@ export function approvalHandlers(deps: Deps): HandlersOf<typeof approvalRoutes> 
 
 const searchWordsMax = 10;
 
-/** Absent when a component of an earlier release can answer too. */
+/**
+ * Returns conditions that components of an earlier release do not know. They are left out if they
+ * are not needed, so that such a component can answer.
+ */
 function furtherConditionsOf({ status, q = '', risk, sort }: z.output<typeof approvalsQuery>) {
   const words = [...new Set(q.split(/\s+/u))].filter((word) => word !== '');
   if (words.length > searchWordsMax) {

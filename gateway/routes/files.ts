@@ -5,8 +5,8 @@ import type { HandlersOf } from '../http/route-handler.ts';
 export function fileHandlers(deps: Deps): HandlersOf<typeof fileRoutes> {
   return {
     /**
-     * Files from upstreams are sent as downloads, because displaying them within our origin would
-     * be unsafe.
+     * Files from upstreams are sent as downloads, because displaying them within the gateway's
+     * origin would be unsafe.
      */
     async getFile({ caller: { principal }, params: { id }, deadline }) {
       const file = await deps.executor.getFile({ principal, id }, deadline);

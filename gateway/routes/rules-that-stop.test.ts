@@ -18,7 +18,10 @@ const reshapedAction = {
   scope: { from: [], to: ['customer'] },
 };
 
-/** Policy with these rules on the service, in pages of the requested size. */
+/**
+ * A stand-in for policy that returns rules with these patterns on the service, in pages of the
+ * requested size.
+ */
 function policyWith(patterns: readonly string[]) {
   const services: string[] = [];
   const listRules = async ({
@@ -37,7 +40,7 @@ function policyWith(patterns: readonly string[]) {
   return { services, policy: { listRules } as unknown as Deps['policy'] };
 }
 
-test('an upgrade that gives an action arguments stops the exact rule for its one key', async () => {
+test('an upgrade that gives an action arguments stops the exact rule for the action’s former only key', async () => {
   const pattern = 'shop:order:*';
   const items = [true, false].map((exact) => ({ pattern, exact }) as Rule);
   const listRules = async () => ({ items, next_cursor: null });
@@ -52,7 +55,7 @@ test('an upgrade that gives an action arguments stops the exact rule for its one
 const findStoppedPatterns = async (patterns: readonly string[], upgraded: Upgraded) =>
   (await findRulesThatStop(policyWith(patterns), upgraded, caller))?.map(({ pattern }) => pattern);
 
-test('an upgrade stops rules for arguments of an action whose permission keys it reshapes', async () => {
+test('an upgrade that changes the form of an action’s permission keys stops rules for its arguments', async () => {
   const patterns = ['shop:order:acme', 'shop:order:*', 'shop:*:acme', 'shop:*:*', 'shop:list:acme'];
   expect(await findStoppedPatterns(patterns, upgradeOf([reshapedAction]))).toEqual([
     'shop:order:acme',
@@ -60,7 +63,7 @@ test('an upgrade stops rules for arguments of an action whose permission keys it
   ]);
 });
 
-test('an upgrade stops every rule for an action that it removes, and no other', async () => {
+test('an upgrade that removes an action stops every rule for this action, and no other rule', async () => {
   const patterns = ['shop:order:*', 'shop:order:a:b', 'shop:list:*'];
   expect(await findStoppedPatterns(patterns, upgradeOf([], ['order']))).toEqual([
     'shop:order:*',
@@ -68,14 +71,14 @@ test('an upgrade stops every rule for an action that it removes, and no other', 
   ]);
 });
 
-test('an upgrade that leaves permission keys as they are reads no rules', async () => {
+test('for an upgrade that changes no permission keys, no rules are read', async () => {
   const policy = policyWith(['shop:order:acme']);
   const describedUpgrade = upgradeOf([{ action: 'order', parts: ['description'] }]);
   expect(await findRulesThatStop(policy, describedUpgrade, caller)).toEqual([]);
   expect(policy.services).toEqual([]);
 });
 
-test('the rules on a service of the org are looked up under its name with org/', async () => {
+test('the rules on a service of the org are looked up under its name with the prefix org/', async () => {
   const policy = policyWith(['org/shop:order:acme']);
   await findRulesThatStop(policy, upgradeOf([reshapedAction], [], 'org'), caller);
   expect(policy.services).toEqual(['org/shop']);
@@ -84,13 +87,13 @@ test('the rules on a service of the org are looked up under its name with org/',
 const manyRules = (count: number, action: string) =>
   Array.from({ length: count }, (_, index) => `shop:${action}:${index}`);
 
-test('the list has at most 100 rules', async () => {
+test('the list of stopped rules has at most 100 rules', async () => {
   expect(await findStoppedPatterns(manyRules(130, 'order'), upgradeOf([reshapedAction]))).toEqual(
     manyRules(100, 'order'),
   );
 });
 
-test('the list has the rules of later pages, up to the newest 1,000 on the service', async () => {
+test('the list of stopped rules is made from the newest 1,000 rules on the service', async () => {
   const patternsWithStoppedLast = (count: number) => [
     ...manyRules(count, 'list'),
     'shop:order:acme',
@@ -104,7 +107,7 @@ test('the list has the rules of later pages, up to the newest 1,000 on the servi
   expect(policy.services).toHaveLength(5);
 });
 
-test('the list is left out when policy does not answer', async () => {
+test('the list of stopped rules is left out if policy does not answer', async () => {
   const listRules = () => Promise.reject(new Error('down'));
   const deps = { policy: { listRules } as unknown as Deps['policy'] };
   expect(await findRulesThatStop(deps, upgradeOf([reshapedAction]), caller)).toBeUndefined();

@@ -5,16 +5,16 @@ import type { z } from 'zod';
 import type { Deps } from '../deps.ts';
 
 const pageSize = 200;
-/** At most this many pages of rules on one service are read, the newest rules first. */
+/** The most pages of rules on one service that are read, beginning with the newest rules. */
 const pagesMax = 5;
 const stoppedRulesMax = 100;
 
 /**
- * Finds the rules on a service that no longer match any call after an upgrade, because the new
- * version has no such action or forms its permission keys from other parameters. Rules on every
- * argument of an action (`*`) keep matching, unless they are exact: those were remembered when the
- * action had one key, which is now that of calls without an argument alone. Returns at most `stoppedRulesMax` rules, or undefined
- * when the rules cannot be read.
+ * Finds the rules on a service that no longer match any call after an upgrade: the new version does
+ * not have the action, or forms its permission keys from other parameters. Rules on every argument
+ * of an action (`*`) keep matching, with one exception: exact rules that were remembered while the
+ * action had a single key. This key now belongs only to calls without an argument. Returns at most
+ * `stoppedRulesMax` rules, or undefined if the rules cannot be read.
  */
 export async function findRulesThatStop(
   { policy }: Pick<Deps, 'policy'>,
@@ -34,7 +34,8 @@ export async function findRulesThatStop(
   const stopsMatching = ({ pattern, exact }: Rule): boolean => {
     const [, action = '', ...argument] = pattern.split(':');
     if (removedActions.has(action)) return true;
-    // A pattern for several actions is listed when its argument was written for one of the keys.
+    // A pattern for several actions counts as stopped if any action changed the form of its keys:
+    // the argument in the pattern was written for one of these keys.
     const isReshaped = action.includes('*')
       ? reshapedActions.size > 0
       : reshapedActions.has(action);
@@ -59,7 +60,7 @@ export async function findRulesThatStop(
     }
     return stoppedRules.slice(0, stoppedRulesMax);
   } catch {
-    // The upgrade may have been made already, and its answer must not be lost.
+    // The upgrade may already be done, and its answer must not be lost.
     return undefined;
   }
 }

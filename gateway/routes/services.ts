@@ -60,8 +60,8 @@ export function serviceHandlers({ registry, policy }: Deps): HandlersOf<typeof s
       ),
     async createService({ caller: { principal, claims }, body, deadline }) {
       const { base_url: baseUrl } = body;
-      // Only admins may set an address, so policy records only theirs; the registry refuses other
-      // callers.
+      // Only admins may set an address. So policy records addresses from admins only; the registry
+      // refuses other callers.
       if (baseUrl !== undefined && claims.role === 'admin') {
         await policy.recordAddress({ principal, baseUrl }, deadline);
       }

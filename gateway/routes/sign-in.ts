@@ -14,7 +14,7 @@ export function signInHandlers({
   const dropCallersAfter = <T>(work: Promise<T>) => work.finally(() => authenticator.forget());
   return {
     async signIn({ body, headers, context, deadline }) {
-      // Another site must not sign a person in to an attacker's account.
+      // Without this check, another site could sign a person in to an attacker's account.
       if (isForeignOrigin(site(), headers)) {
         throw new AppError('forbidden', 'Sign in on a page of the gateway itself.');
       }

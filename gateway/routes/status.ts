@@ -83,7 +83,7 @@ async function measureReply(ping: Ping): Promise<ComponentState> {
       ...(unreadable !== undefined && { unreadable }),
     };
   } catch {
-    // The component's own log contains the reason.
+    // The reason is in the component's own log.
     return { status: 'unavailable', latency_ms: null };
   }
 }

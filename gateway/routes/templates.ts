@@ -66,7 +66,7 @@ export function templateHandlers({
     async deleteTemplate({ caller: { principal }, params: { key }, query, deadline }) {
       const deleted = { principal, key, tier: query.tier ?? 'user' };
       await registry.deleteTemplate(deleted, deadline);
-      // If this fails, the records that remain in policy take space but affect no decision.
+      // If this fails, records remain in policy. They take space but affect no decision.
       await policy.forgetTemplate(deleted, deadline).catch((error: unknown) => {
         logger.warn({ err: error, template: key }, 'records of a deleted template stay');
       });

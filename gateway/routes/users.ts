@@ -27,7 +27,7 @@ export function userHandlers({ auth, authenticator }: Deps): HandlersOf<typeof u
     changeOrg: ({ caller: { principal }, body, context, deadline }) =>
       answer(
         200,
-        // A shorter time without use may have ended sessions.
+        // If the time that a session may be unused became shorter, sessions may have ended.
         auth
           .changeOrg({ principal, body, context }, deadline)
           .finally(() => authenticator.forget()),

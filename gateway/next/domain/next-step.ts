@@ -14,22 +14,25 @@ export interface NextToolCall {
 }
 
 /**
- * The one step that leads on from an answer, for both kinds of clients. Null where a kind has no
- * such step (docs/reference/calling.md#next).
+ * The one step to take after an answer, for clients of REST and of MCP. A member is null if these
+ * clients have no such step (docs/reference/calling.md#next).
  */
 export interface NextStep {
   readonly request: NextRequest | null;
   readonly toolCall: NextToolCall | null;
 }
 
-/** How long to wait before asking again for a suspended call. People take minutes to decide. */
+/**
+ * How long a client should wait before it asks again for a suspended call. People take minutes to
+ * decide.
+ */
 export const pollAfterMs = 5_000;
 
 const queryMax = 200;
 const serviceNameMax = 63;
 const scopesMax = 100;
 
-/** The step after an error; undefined when no single step is known to help. */
+/** Returns the step after an error, or undefined if no single step is known to help. */
 export function nextAfterError({
   code,
   details,
@@ -66,9 +69,10 @@ export function nextAfterError({
 }
 
 /**
- * The step after the provider did not do what was asked; undefined where none is known to help. It
- * holds none of the provider's words: the executor names a connection only for scopes that the
- * template lists. `service` is undefined when it is not known; `http` has no state to look at.
+ * Returns the step after the provider did not do what it was asked to do, or undefined if no step
+ * is known to help. The step contains none of the provider's words: the executor names a connection
+ * only for scopes that the template lists. `service` is undefined if it is not known. After a call
+ * of the service `http` there is no state to look at.
  */
 export function nextAfterFailure(
   { kind, missing_scopes: scopes, connection_id: connection, secret }: CallFailure,
@@ -80,7 +84,10 @@ export function nextAfterFailure(
   return requestScopes({ connection, scopes });
 }
 
-/** The step after a suspended call: asking for its state, which also runs it once it is allowed. */
+/**
+ * Returns the step after a suspended call: a request for its state. This request also runs the call
+ * once it is allowed.
+ */
 export function nextAfterSuspension({ approval_id }: Pick<PendingApproval, 'approval_id'>) {
   const say = 'Show approval_url to the user, who decides there; then send this.';
   return {
@@ -90,8 +97,8 @@ export function nextAfterSuspension({ approval_id }: Pick<PendingApproval, 'appr
 }
 
 /**
- * The step after a search that found nothing: a search that also lists services which are not
- * connected yet. A model that finds nothing gives up unless it reads what else there is.
+ * Returns the step after a search that found nothing: a search that also lists services that are
+ * not connected yet. A model that finds nothing gives up unless it is told what else there is.
  */
 export function nextAfterEmptySearch(query: string) {
   const say =
@@ -103,8 +110,9 @@ export function nextAfterEmptySearch(query: string) {
 }
 
 /**
- * The step after asking for actions that the open request does not have: its requester takes it back
- * and asks for all of them. Others cannot, and an action that lacks something says so when called.
+ * Returns the step if an open request lacks some of the actions that its requester wants now. The
+ * requester withdraws it and then requests all actions. Other agents cannot withdraw it; when they
+ * call an action later, its error names what is missing.
  */
 export function nextAfterActionsLeftOut({ id }: { readonly id: string }): NextStep {
   const say =
@@ -132,7 +140,7 @@ function nextAfterUnknownService({
   });
 }
 
-/** Only a person can sign in, so the step shows how far that is. */
+/** Only a person can sign in. The agent's step is therefore to look whether that has happened. */
 const showAuthUrl: NextStep = {
   request: {
     method: 'GET',
@@ -146,7 +154,10 @@ const showAuthUrl: NextStep = {
   },
 };
 
-/** The provider refuses to refresh the access, and has not said that it has ended. */
+/**
+ * The provider refuses to refresh the access, but has not said that the access has ended. So the
+ * call is first made again.
+ */
 const callAgainOrShowAuthUrl: NextStep = (() => {
   const say =
     'Make the call again in some minutes. If it fails like this again, show auth_url to the owner of the connection, who connects it again.';
@@ -157,8 +168,9 @@ const callAgainOrShowAuthUrl: NextStep = (() => {
 })();
 
 /**
- * The step after the provider refused a credential, which the caller cannot fix: a look at the
- * service, or at all services, whose `refused` says since when.
+ * Returns the step after the provider refused a credential, which the caller cannot fix. The step
+ * looks at the service, or at all services if it is not known; `refused` there tells since when the
+ * credential is refused.
  */
 function showRefused(service?: string): NextStep {
   const say =
@@ -173,7 +185,10 @@ function showRefused(service?: string): NextStep {
   };
 }
 
-/** The step after the provider refused a secret: its owner enters a new value. */
+/**
+ * Returns the step after the provider refused a secret: the owner of the secret is asked for a new
+ * value.
+ */
 function requestNewValue(secret: NonNullable<CallFailure['secret']>): NextStep {
   return requestSecret(
     secret,
@@ -188,7 +203,7 @@ function requestSecret(
   const fields = {
     name: name.replace(/^org\//, ''),
     ...(name.startsWith('org/') ? { tier: 'org' } : {}),
-    // The page then asks for each part of a secret of several parts.
+    // With the template, the page asks for each part of a secret of several parts.
     ...(template === undefined ? {} : { template }),
   };
   return {
@@ -225,7 +240,7 @@ function nextAfterMissingCredential({
   template,
   stored,
 }: ErrorDetails): NextStep | undefined {
-  // Only a name under which nothing is stored can be asked for.
+  // A secret or account can be requested only under a name under which nothing is stored.
   if (stored !== false) return undefined;
   if (typeof secret === 'string') {
     const say = 'Show provide_url of the answer to the user, who enters the value there.';
@@ -247,7 +262,10 @@ function nextAfterExpired({ service, action }: ErrorDetails): NextStep | undefin
   return searchIn({ service, action, say });
 }
 
-/** The step after a call that lacked scopes: their owner is asked for exactly these. */
+/**
+ * Returns the step after a call that lacked scopes: the owner of the connection is asked for
+ * exactly these scopes.
+ */
 function requestScopes(fields: { connection: string; scopes: string[] }): NextStep {
   const say =
     'Show authorization_url of the answer to the user, who grants the scopes there; then make the call again.';

@@ -78,7 +78,7 @@ describe('the path to return to after sign-in', () => {
     expect(parseReturnTo(text)).toBeNull();
   });
 
-  test('adds form-action sources to the page only if the path is an authorization request', () => {
+  test('allows further form-action targets only if it is an authorization request', () => {
     expect(formTargetsOf(null, new Set())).toEqual([]);
     expect(formTargetsOf('/approvals?redirect_uri=https%3A%2F%2Fa', new Set())).toEqual([]);
     expect(formTargetsOf('/oauth/consent?id=1', new Set())).toEqual([]);
@@ -90,7 +90,7 @@ describe('the path to return to after sign-in', () => {
     ['com.example.app:/cb', 'com.example.app:'],
     ['cursor://host/cb', 'cursor:'],
     ['my-editor://host/cb', 'my-editor:'],
-  ] as const)('leads to the client at %s and to nobody else', ([redirectUri, target]) => {
+  ] as const)('allows forms to lead to the client at %s and to nobody else', ([redirectUri, target]) => {
     const query = new URLSearchParams({ redirect_uri: redirectUri }).toString();
     const schemes = new Set(['my-editor']);
     expect(formTargetsOf(`/oauth/authorize?${query}`, schemes)).toEqual([target]);
@@ -106,7 +106,7 @@ describe('the path to return to after sign-in', () => {
     'my-editor://host/cb',
     'https:',
     '*',
-  ])('leads nowhere else for %j, which no client can register', (redirectUri) => {
+  ])('allows no further form-action target for %j, which no client can register', (redirectUri) => {
     const query = new URLSearchParams({ redirect_uri: redirectUri }).toString();
     expect(formTargetsOf(`/oauth/authorize?${query}`, new Set())).toEqual([]);
   });

@@ -8,10 +8,16 @@ const returnPathCharactersMax = 4_000;
  */
 const returnPathPattern = /^\/(?!\/)[\x21-\x5b\x5d-\x7e]*$/;
 
-/** Backslashes and control characters, which no page has in its path, in any spelling. */
+/**
+ * Percent-encoded backslashes and control characters, in any spelling. No page has them in its
+ * path.
+ */
 const refusedEscapes = /%(?:5c|[01][\da-f]|7f)/i;
 
-/** The beginnings of the addresses of pages; whatever else the gateway serves is for programs. */
+/**
+ * The first path segments of the addresses of pages. All other addresses of the gateway are for
+ * programs.
+ */
 const firstSegments = new Set([
   ...Object.values(dashboardPaths).map(firstSegmentOf),
   'oauth',
@@ -19,9 +25,9 @@ const firstSegments = new Set([
 ]);
 
 /**
- * Parses the path to return to after sign-in, as a browser would resolve it. Returns null for an
- * address that could lead to another site (`//evil.example`, `/\evil.example`, `https:…`), is
- * malformed, or is that of no page, such as a path of the API; callers then use `/`.
+ * Parses the path to return to after sign-in, as a browser would resolve it. Returns null if the
+ * address could lead to another site (`//evil.example`, `/\evil.example`, `https:…`), is malformed,
+ * or is not the address of a page (for example a path of the API). Callers then use `/`.
  */
 export function parseReturnTo(text: unknown): string | null {
   if (
@@ -48,9 +54,10 @@ function firstSegmentOf(path: string): string {
 
 /**
  * Returns the targets that `form-action` must allow on a page whose form leads to `returnTo`.
- * Browsers apply `form-action` to every redirect after the form, and an authorization request of a
- * client that the person let in before redirects to the address of the client at once. Auth checks
- * that the client has registered the address; one that no client can register is left out.
+ * Browsers apply `form-action` to every redirect after the form. An authorization request of a
+ * client that the person has already allowed redirects to the client's address at once, so this
+ * address must be allowed. Auth checks that the client has registered the address. An address that
+ * no client can register is left out.
  */
 export function formTargetsOf(
   returnTo: string | null,
