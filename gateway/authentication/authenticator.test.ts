@@ -8,7 +8,7 @@ import { readCredential } from './read-credential.ts';
 import { createAgentPrincipal } from '../principals.testing.ts';
 import { createRateLimits } from '../limits/rate-limits.ts';
 
-const site = describeSite('http://127.0.0.1:8080', 8080) as Site;
+const gatewaySite = describeSite('http://127.0.0.1:8080', 8080) as Site;
 const bearer = { kind: 'bearer', token: 'aak_1' } as const;
 
 describe('the authenticator', () => {
@@ -70,7 +70,7 @@ describe('the authenticator', () => {
 
 describe('the credential of a request', () => {
   const readCredentialOf = (headers: Record<string, string>, method = 'GET') =>
-    readCredential(site, { method, headers });
+    readCredential(gatewaySite, { method, headers });
 
   test('is the bearer token if there is one', () => {
     expect(
@@ -95,7 +95,7 @@ describe('the credential of a request', () => {
       expect(() => readCredentialOf({ cookie }, method)).toThrow(
         expect.objectContaining({ code: 'forbidden' }),
       );
-      expect(readCredentialOf({ cookie, origin: site.origin }, method)).toMatchObject({
+      expect(readCredentialOf({ cookie, origin: gatewaySite.origin }, method)).toMatchObject({
         kind: 'session',
       });
     },

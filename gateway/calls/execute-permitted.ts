@@ -65,10 +65,10 @@ export async function executePermittedCall(
 /** Asks executors, one after the other, until one of them takes the call. */
 async function askUntilAccepted(
   { executor }: CallDeps,
-  { incoming, caller, freshCall: asked, decision }: PermittedCall,
+  { incoming, caller, freshCall, decision }: PermittedCall,
   assertConnected: () => void,
 ): Promise<ExecutionAnswer> {
-  const { call, options } = asked;
+  const { call, options } = freshCall;
   const { context } = incoming;
   for (let attempt = 0; ; attempt += 1) {
     assertConnected();

@@ -65,12 +65,12 @@ async function signAllow(
     cascade: isRemembered && as === 'ancestor' && body.cascade !== false,
     acknowledge: body.acknowledge ?? null,
   };
-  const remembering = {
+  const ttlFields = {
     ttl: isRemembered ? (body.ttl ?? null) : null,
     forever: remembersFor === 'forever',
   };
   const { decision } = await auth.signDecision(
-    { kind, token, proposed: proposedDecision, ...remembering },
+    { kind, token, proposed: proposedDecision, ...ttlFields },
     deadline,
   );
   return decision;

@@ -46,12 +46,12 @@ export function writeApiPage(
     })),
   ) as unknown as Operation[];
   const components = document.components['schemas'] as Components;
-  const own = operations.filter(({ tags }) => tags.includes(name));
+  const operationsOfTag = operations.filter(({ tags }) => tags.includes(name));
   return [
     `# ${name}`,
     description,
     `Made from the gateway's [OpenAPI document](/v1/openapi.json). In the examples, \`$GATEWAY\` is the address of the gateway and \`$TOKEN\` an access token or an agent key.`,
-    ...own.map((operation) => writeOperation(operation, components)),
+    ...operationsOfTag.map((operation) => writeOperation(operation, components)),
   ].join('\n\n');
 }
 
@@ -87,8 +87,8 @@ function writeParameters(parameters: readonly Parameter[], components: Component
 }
 
 function writeBody(schema: Schema, components: Components): string {
-  const resolved = resolve(schema, components);
-  const variants = (resolved['oneOf'] ?? [resolved]) as readonly Schema[];
+  const resolvedSchema = resolve(schema, components);
+  const variants = (resolvedSchema['oneOf'] ?? [resolvedSchema]) as readonly Schema[];
   return variants
     .map((variant) => table(['Field of the body', 'Type', 'Notes'], fieldRows(variant, components)))
     .join('\n\n');

@@ -12,13 +12,14 @@ export function resolve(schema: Schema, components: Components): Schema {
 
 /** Describes in a few words of Markdown which values a schema allows. */
 export function typeWords(schema: Schema, components: Components, depth = 0): string {
-  const { $ref: reference, const: constant, enum: words, anyOf, oneOf, type, format } = schema;
+  const { $ref: reference, const: constant, enum: allowedValues, anyOf, oneOf, type, format } = schema;
   if (typeof reference === 'string') {
     if (depth > 2) return 'object';
     return typeWords(resolve(schema, components), components, depth + 1);
   }
   if (constant !== undefined) return codeOf(JSON.stringify(constant));
-  if (Array.isArray(words)) return listWords(words.map((word) => codeOf(String(word))));
+  if (Array.isArray(allowedValues))
+    return listWords(allowedValues.map((value) => codeOf(String(value))));
   const choices = (anyOf ?? oneOf) as readonly Schema[] | undefined;
   if (choices !== undefined)
     return listWords([...new Set(choices.map((each) => typeWords(each, components, depth + 1)))]);

@@ -35,7 +35,7 @@ describe('GET /v1/events', () => {
   test('streams the events that the caller may see, as soon as they happen', async () => {
     const claims = createAgentPrincipal();
     stage.standIns.notifier.feedPosition = async () => ({ position: 41 });
-    await using stream = await open({ token: stage.tokenFor(claims) });
+    await using stream = await openStream({ token: stage.tokenFor(claims) });
     expect(stream.response.headers.get('content-type')).toBe('text/event-stream');
     await stream.until('id: 41');
 
@@ -57,7 +57,7 @@ describe('GET /v1/events', () => {
       const page: FeedItem[] = storedItems.filter(({ position }) => position > after);
       return { items: page, position: page.at(-1)?.position ?? after };
     };
-    await using stream = await open({
+    await using stream = await openStream({
       token: stage.tokenFor(claims),
       query: '?types=approval.raised',
       headers: { 'last-event-id': '5' },
@@ -82,7 +82,7 @@ describe('GET /v1/events', () => {
       const page: FeedItem[] = storedItems.filter(({ position }) => position > after);
       return { items: page, position: page.at(-1)?.position ?? after };
     };
-    await using stream = await open({ token: stage.tokenFor(claims) });
+    await using stream = await openStream({ token: stage.tokenFor(claims) });
     await stream.until('id: 100');
     await stage.announce(createFeedItem(claims, 101));
     await stream.until('id: 101');
@@ -97,7 +97,7 @@ describe('GET /v1/events', () => {
   test('accepts a session cookie', async () => {
     stage.standIns.notifier.feedPosition = async () => ({ position: 1 });
     const cookie = `gateway_session=${stage.tokenFor(createUserPrincipal())}`;
-    await using stream = await open({ headers: { cookie } });
+    await using stream = await openStream({ headers: { cookie } });
 
     await stream.until('id: 1');
   });
@@ -129,7 +129,7 @@ describe('GET /v1/events', () => {
 test('disconnects a client that does not read its events, and no other client', async () => {
   const claims = createAgentPrincipal();
   stage.standIns.notifier.feedPosition = async () => ({ position: 1 });
-  await using other = await open({ token: stage.tokenFor(claims) });
+  await using other = await openStream({ token: stage.tokenFor(claims) });
   await other.until('id: 1');
   const { hostname, port } = new URL(url);
   const stalledSocket = connect({ host: hostname, port: Number(port) });
@@ -211,7 +211,7 @@ describe('POST /v1/actions/call', () => {
     const claims = createAgentPrincipal();
     const token = stage.tokenFor(claims);
     const approval = createApproval(claims);
-    let now = approval;
+    let currentApproval = approval;
     const envelope = {
       status: 'pending_approval' as const,
       approval_id: approval.id,
@@ -234,7 +234,7 @@ describe('POST /v1/actions/call', () => {
     approvals.raise = async () => ({ kind: 'pending', envelope });
     approvals.get = async () => {
       read.resolve();
-      return { ...now, proof: null };
+      return { ...currentApproval, proof: null };
     };
     approvals.resume = async () => ({ kind: 'called', result, description: 'd', auditId });
 
@@ -247,7 +247,7 @@ describe('POST /v1/actions/call', () => {
       headers: { prefer: 'wait=30' },
     });
     await read.promise;
-    now = { ...approval, status: 'allowed', execution: createExecution('executed') };
+    currentApproval = { ...approval, status: 'allowed', execution: createExecution('executed') };
     await stage.announce(
       createFeedItem(claims, 9, { type: 'execution.finished', data: { approval_id: approval.id } }),
     );
@@ -293,7 +293,7 @@ test('a gateway that stops ends streams, but still answers the open requests', a
   const claims = createAgentPrincipal();
   const token = stage.tokenFor(claims);
   stage.standIns.notifier.feedPosition = async () => ({ position: 1 });
-  await using stream = await open({ token, at: stoppingGateway.url });
+  await using stream = await openStream({ token, at: stoppingGateway.url });
   await stream.until('id: 1');
   const slowAnswer = Promise.withResolvers<void>();
   stage.standIns.auth.listIdentities = async () => {
@@ -339,7 +339,7 @@ interface OpenOptions {
   readonly at?: string;
 }
 
-async function open({ token, query = '', headers = {}, at = url }: OpenOptions) {
+async function openStream({ token, query = '', headers = {}, at = url }: OpenOptions) {
   const cutController = new AbortController();
   const response = await fetch(new URL(`/v1/events${query}`, at), {
     signal: cutController.signal,

@@ -27,13 +27,13 @@ interface Place {
 
 function exampleOf(schema: JsonSchema, place: Place): unknown {
   if (place.depth > depthMax) throw new Error(`The schema of ${place.owner} has no end.`);
-  const { $ref: reference, const: constant, enum: words, anyOf, oneOf, type } = schema;
+  const { $ref: reference, const: constant, enum: allowedValues, anyOf, oneOf, type } = schema;
   if (typeof reference === 'string') {
     const name = reference.slice(referencePrefix.length);
-    return exampleOf(place.components[name] ?? {}, deeper(place, name));
+    return exampleOf(place.components[name] ?? {}, placeBelow(place, name));
   }
   if (constant !== undefined) return constant;
-  if (Array.isArray(words)) return words[0];
+  if (Array.isArray(allowedValues)) return allowedValues[0];
   const [choice] = (anyOf ?? oneOf ?? []) as JsonSchema[];
   if (choice !== undefined) return exampleOf(choice, place);
   switch (Array.isArray(type) ? type[0] : type) {
@@ -78,10 +78,10 @@ function membersOf({
 }
 
 function exampleOfMember(name: string, schema: JsonSchema, place: Place): unknown {
-  const known = [`${place.owner}.${name}`, name].find((key) => key in memberValues);
-  const value = known === undefined ? undefined : memberValues[known];
+  const knownKey = [`${place.owner}.${name}`, name].find((key) => key in memberValues);
+  const value = knownKey === undefined ? undefined : memberValues[knownKey];
   if (value !== undefined) return value;
-  return exampleOf(schema, deeper(place, name === 'items' ? place.owner : name));
+  return exampleOf(schema, placeBelow(place, name === 'items' ? place.owner : name));
 }
 
 function exampleOfString({ format, minLength }: JsonSchema): string {
@@ -97,6 +97,6 @@ function exampleOfString({ format, minLength }: JsonSchema): string {
   }
 }
 
-function deeper(place: Place, owner: string): Place {
+function placeBelow(place: Place, owner: string): Place {
   return { ...place, owner, depth: place.depth + 1 };
 }

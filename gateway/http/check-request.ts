@@ -50,8 +50,8 @@ export function registerRequestChecks(
     });
     if (site().isSecure) void reply.header('strict-transport-security', 'max-age=31536000');
     const problem = findRequestProblem(request, site());
-    const place = findOwnPlace(request, site());
-    if (problem === undefined && place !== undefined) return void reply.redirect(place, 307);
+    const pageUrl = findPageUrl(request, site());
+    if (problem === undefined && pageUrl !== undefined) return void reply.redirect(pageUrl, 307);
     next(problem);
   });
 
@@ -85,10 +85,10 @@ function findRequestProblem(request: FastifyRequest, site: Site): AppError | und
   // Process supervisors check health by IP address. Any Host is accepted there, because a health
   // answer reveals nothing else.
   if (!isOwnHost(site, host) && !url.startsWith('/health/')) {
-    const named = /^[\w.:[\]-]{1,100}$/.test(host) ? host : 'another one';
+    const namedHost = /^[\w.:[\]-]{1,100}$/.test(host) ? host : 'another one';
     return new AppError(
       'forbidden',
-      `This server is ${site.baseUrl}, and the request named the host ${named}; use that address. A proxy in between passes on the Host, or sends X-Forwarded-Host and is named in TRUSTED_PROXIES.`,
+      `This server is ${site.baseUrl}, and the request named the host ${namedHost}; use that address. A proxy in between passes on the Host, or sends X-Forwarded-Host and is named in TRUSTED_PROXIES.`,
     );
   }
   const { 'content-encoding': contentEncoding, 'content-type': contentType } = headers;
@@ -113,10 +113,10 @@ function findRequestProblem(request: FastifyRequest, site: Site): AppError | und
  * A person on this machine may open a page under another name of the machine. Returns the page's
  * URL under the base URL, because the session and the forms of a page belong to one origin.
  */
-function findOwnPlace(request: FastifyRequest, { baseUrl }: Site): string | undefined {
+function findPageUrl(request: FastifyRequest, { baseUrl }: Site): string | undefined {
   const { url, host } = request;
-  const isElsewhere = url.startsWith('/') && originAt(baseUrl, host) !== baseUrl;
-  return isElsewhere && isPageLoad(request) ? `${baseUrl}${url}` : undefined;
+  const isOtherOrigin = url.startsWith('/') && originAt(baseUrl, host) !== baseUrl;
+  return isOtherOrigin && isPageLoad(request) ? `${baseUrl}${url}` : undefined;
 }
 
 function countHosts(rawHeaders: readonly string[]): number {

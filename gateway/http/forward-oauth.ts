@@ -146,10 +146,10 @@ export async function forwardOauth(app: FastifyInstance, options: ForwardOptions
     { bodyLimit: bodyBytesMax, onRequest: countRegistration, preHandler: checkMetadata },
     forwardRequest,
   );
-  const shared = { bodyLimit: bodyBytesMax, onRequest: countRequest, handler: forwardRequest };
+  const sharedOptions = { bodyLimit: bodyBytesMax, onRequest: countRequest, handler: forwardRequest };
   for (const route of [...forwardedRoutes, ...metadataRoutes]) {
     // Without this option, Fastify would serve HEAD at each GET route, with the same effects.
-    app.route({ ...route, ...shared, exposeHeadRoute: false });
+    app.route({ ...route, ...sharedOptions, exposeHeadRoute: false });
   }
   const servedRoutes = [
     ...forwardedRoutes,
@@ -185,12 +185,12 @@ function headersOf(request: FastifyRequest, { baseUrl, cookieName }: Site): Reco
     return typeof value === 'string' ? [[name, value]] : [];
   });
   const { authorization } = request.headers;
-  const isOfClient = clientUrls.includes(request.routeOptions.url ?? '');
-  const namesClient =
-    isOfClient && authorization !== undefined && /^Basic(?: |$)/i.test(authorization);
+  const isClientRoute = clientUrls.includes(request.routeOptions.url ?? '');
+  const hasClientCredentials =
+    isClientRoute && authorization !== undefined && /^Basic(?: |$)/i.test(authorization);
   return {
     ...Object.fromEntries(forwardedHeaders),
-    ...(namesClient ? { authorization } : {}),
+    ...(hasClientCredentials ? { authorization } : {}),
     host,
     'x-forwarded-for': request.ip,
     'x-forwarded-host': new URL(originAt(baseUrl, request.host)).host,

@@ -39,17 +39,17 @@ export function limitConnections(
 ): void {
   if (perAddressMax === 0) return;
   const isProxy = createProxyCheck(trustedProxies);
-  const openCountsByBlock = new Map<string, number>();
+  const openCountsByNetwork = new Map<string, number>();
   server.on('connection', (socket: Socket) => {
     const { remoteAddress } = socket;
     if (remoteAddress === undefined || isProxy(remoteAddress)) return;
-    const block = addressBlock(remoteAddress);
-    const count = (openCountsByBlock.get(block) ?? 0) + 1;
-    openCountsByBlock.set(block, count);
+    const clientNetwork = addressBlock(remoteAddress);
+    const count = (openCountsByNetwork.get(clientNetwork) ?? 0) + 1;
+    openCountsByNetwork.set(clientNetwork, count);
     socket.once('close', () => {
-      const remainingCount = (openCountsByBlock.get(block) ?? 1) - 1;
-      if (remainingCount === 0) openCountsByBlock.delete(block);
-      else openCountsByBlock.set(block, remainingCount);
+      const remainingCount = (openCountsByNetwork.get(clientNetwork) ?? 1) - 1;
+      if (remainingCount === 0) openCountsByNetwork.delete(clientNetwork);
+      else openCountsByNetwork.set(clientNetwork, remainingCount);
     });
     // The connection is destroyed even if the client never reads the answer.
     if (count > perAddressMax) socket.end(refusalResponse, () => socket.destroy());

@@ -132,7 +132,7 @@ describe('a caller with many unanswered requests', () => {
 
 describe('connections from one address', () => {
   const request = (port: string) => `GET /health/live HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n\r\n`;
-  const open = async (url: string): Promise<Socket> => {
+  const openConnection = async (url: string): Promise<Socket> => {
     const socket = connect({ host: '127.0.0.1', port: Number(new URL(url).port) });
     socket.on('error', () => undefined);
     await once(socket, 'connect');
@@ -149,19 +149,19 @@ describe('connections from one address', () => {
     const { url } = gateway;
     const sockets: Socket[] = [];
     for (let n = 0; n < 5; n += 1) {
-      const socket = await open(url);
+      const socket = await openConnection(url);
       // An answer proves that the server has counted the connection.
       expect(await requestHealth(url, socket)).toContain('200 OK');
       sockets.push(socket);
     }
-    const refusedStream = await open(url);
+    const refusedStream = await openConnection(url);
     const [answer] = (await once(refusedStream, 'data')) as [Buffer];
     expect(answer.toString()).toMatch(/^HTTP\/1.1 429 .*"error":"rate_limited"/s);
     if (!refusedStream.closed) await once(refusedStream, 'close');
 
     sockets[0]?.destroy();
     await vi.waitFor(async () => {
-      const socket = await open(url);
+      const socket = await openConnection(url);
       expect(await requestHealth(url, socket)).toContain('200 OK');
       sockets.push(socket);
     }, 30_000);
@@ -175,7 +175,7 @@ describe('connections from one address', () => {
         CONNECTIONS_PER_ADDRESS_MAX: '2',
         TRUSTED_PROXIES: proxies,
       });
-      const sockets = await Promise.all(Array.from({ length: 6 }, () => open(gateway.url)));
+      const sockets = await Promise.all(Array.from({ length: 6 }, () => openConnection(gateway.url)));
       for (const socket of sockets) {
         expect(await requestHealth(gateway.url, socket)).toContain('200 OK');
         socket.destroy();

@@ -722,22 +722,22 @@ describe('requests for services', () => {
   });
 
   test('are answered with a note if an open request lacks actions; its requester is told to withdraw it', async () => {
-    const left = { ...request('open'), actions: ['get'], actions_left_out: ['create'] };
-    let requester = left.requester;
+    const incompleteRequest = { ...request('open'), actions: ['get'], actions_left_out: ['create'] };
+    let requester = incompleteRequest.requester;
     stage.standIns.executor.createRequest = async () => ({
-      request: { ...left, requester },
+      request: { ...incompleteRequest, requester },
       isNew: false,
     });
     const wanted = { ...wantedService, actions: ['create'] };
     const own = await call('service_auth', wanted, stage.tokenFor({ chain, ...claims }));
     expect(own.structured).toMatchObject({
-      url: left.url,
+      url: incompleteRequest.url,
       note: expect.stringContaining('create'),
       next: { tool: 'service_auth', arguments: cancelCall },
     });
     requester = { ...requester, id: randomUUID(), name: 'other' };
-    const joined = await call('service_auth', wanted);
-    expect(joined.structured).toMatchObject({
+    const answerToOther = await call('service_auth', wanted);
+    expect(answerToOther.structured).toMatchObject({
       note: expect.stringContaining('other asked first'),
       next: { arguments: { operation: 'service_status' } },
     });

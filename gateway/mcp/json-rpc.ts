@@ -45,9 +45,9 @@ export function explainAnswer<Answer extends object>(answer: Answer, method: unk
   if (!('error' in answer)) return answer;
   const { error } = answer as { error?: { message?: unknown } };
   const text = typeof error?.message === 'string' ? error.message : '';
-  const found = readIssues(text.slice(Math.max(text.search(/\[\s*\{/), 0)));
-  if (found === undefined) return answer;
-  const problems = found.slice(0, issuesShownMax).map(({ path, message }) => {
+  const foundIssues = readIssues(text.slice(Math.max(text.search(/\[\s*\{/), 0)));
+  if (foundIssues === undefined) return answer;
+  const problems = foundIssues.slice(0, issuesShownMax).map(({ path, message }) => {
     return `${path.join('.').slice(0, issueCharactersMax)} ${message.slice(0, issueCharactersMax)}`;
   });
   const hint = method === 'initialize' ? ` ${initializeParams}` : '';

@@ -265,7 +265,7 @@ describe('unusual but valid messages', () => {
 });
 
 describe('a session', () => {
-  const open = async (claims: Parameters<Stage['tokenFor']>[0]) => {
+  const openSession = async (claims: Parameters<Stage['tokenFor']>[0]) => {
     const ownToken = stage.tokenFor(claims);
     const { headers } = await postMcp(url, ownToken, { body: createInitializeRequest() });
     const id = headers.get('mcp-session-id') ?? '';
@@ -277,7 +277,7 @@ describe('a session', () => {
 
   test('is valid for its agent, with any key of the agent and on any replica', async () => {
     const claims = createAgentPrincipal();
-    const { own, id } = await open(claims);
+    const { own, id } = await openSession(claims);
     await using other = await stage.gateway();
 
     expect(await pingInSession(own, id)).toBe(200);
@@ -287,7 +287,7 @@ describe('a session', () => {
 
   test('does not exist for any other caller', async () => {
     const claims = createAgentPrincipal();
-    const { own, id } = await open(claims);
+    const { own, id } = await openSession(claims);
     const sibling = { ...createAgentPrincipal(), orgId: claims.orgId, userId: claims.userId };
     const viaClient = {
       ...claims,

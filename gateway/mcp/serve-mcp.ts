@@ -94,19 +94,21 @@ export async function serveMcp(
       serveNotifications(endpoint, request, reply),
     );
     app.options(url, { onRequest: countPublicRequest(deps) }, async (request, reply) => {
-      const answered = assertKnownOrigin(deps, request.headers.origin);
-      if (Object.keys(answered).length > 0)
+      const corsHeaders = assertKnownOrigin(deps, request.headers.origin);
+      if (Object.keys(corsHeaders).length > 0)
         return reply
           .code(204)
-          .headers({ ...answered, ...preflightHeaders })
+          .headers({ ...corsHeaders, ...preflightHeaders })
           .send();
       void reply.header('allow', 'GET, POST');
       throw methodNotAllowed(['GET', 'POST']);
     });
   }
   // Sessions are not stored, so there is nothing to DELETE; the transport allows 405 for that.
-  const served = mcpUrls.flatMap((url) => ['GET', 'POST'].map((method) => ({ method, url })));
-  refuseOtherMethods(app, served, { head: false, options: false });
+  const servedRoutes = mcpUrls.flatMap((url) =>
+    ['GET', 'POST'].map((method) => ({ method, url })),
+  );
+  refuseOtherMethods(app, servedRoutes, { head: false, options: false });
 }
 
 async function handlePost(

@@ -103,10 +103,10 @@ export function choicePage({
   formAction: string;
   state: string;
 }): Page {
-  const timesOf = Map.groupBy(choices, ({ label }) => toComparable(label));
+  const choicesByLabel = Map.groupBy(choices, ({ label }) => toComparable(label));
   const buttons = choices
     .map(({ value, label }) => {
-      const isRepeated = (timesOf.get(toComparable(label))?.length ?? 0) > 1;
+      const isRepeated = (choicesByLabel.get(toComparable(label))?.length ?? 0) > 1;
       const text = isRepeated ? `${label} (${value})` : label;
       return `<button class="second" type="submit" name="value" value="${escapeHtml(value)}">${escapeHtml(text)}</button>`;
     })
@@ -141,16 +141,16 @@ export function renderConnectedPage({
 }): Page {
   const account =
     connection.account_label === null ? '' : ` as <b>${escapeHtml(connection.account_label)}</b>`;
-  const { account_value: opened = null } = connection;
-  const place = opened === null ? '' : `, for <b>${escapeHtml(opened.label)}</b>`;
-  const missing =
+  const { account_value: accountValue = null } = connection;
+  const placeText = accountValue === null ? '' : `, for <b>${escapeHtml(accountValue.label)}</b>`;
+  const missingText =
     missingScopes.length === 0
       ? ''
       : `<p>Not granted: ${missingScopes.map((each) => `<code>${escapeHtml(each)}</code>`).join(', ')}. Calls that need ${missingScopes.length === 1 ? 'it' : 'them'} will say so.${isRepeated ? ` ${escapeHtml(providerTitle)} gave the same answer before. If you allowed all of it there, ask an admin to check the app at ${escapeHtml(providerTitle)}: asking you again does not help.` : ''}</p>`;
   return createPage(
     `${providerTitle} is connected`,
-    `<p>It is kept as <b>${escapeHtml(connection.name)}</b>${account && `, signed in${account}`}${place}. You can close this page and go back to where you came from.</p>
-      ${missing}
+    `<p>It is kept as <b>${escapeHtml(connection.name)}</b>${account && `, signed in${account}`}${placeText}. You can close this page and go back to where you came from.</p>
+      ${missingText}
       <a class="button second" href="/">Open the gateway</a>`,
   );
 }

@@ -4,7 +4,7 @@ import { deadlineIn } from '#bus';
 import { AppError } from '#errors';
 import { listPeople, withDisplayNames, withDisplayNamesOnPage } from './display-names.ts';
 
-const asking = { principal: 'signed', deadline: deadlineIn(1_000) };
+const reader = { principal: 'signed', deadline: deadlineIn(1_000) };
 const bot = { id: 'bot', kind: 'agent', name: 'bot', path: ['ann', 'bot'] } as const;
 const requester = { ...bot, path: [...bot.path] };
 const bob = { id: 'bob', kind: 'user' as const, name: 'bob', path: ['bob'] };
@@ -26,7 +26,7 @@ describe('the display names of people', () => {
     const auth = authWith({ bot: 'Ann Berg', bob: 'Bob Dahl' });
     const shown = { id: '1', requester, resolved_by: bob, also_asked_by: [requester, bob] };
 
-    expect(await withDisplayNames(auth, asking, Promise.resolve(shown))).toEqual({
+    expect(await withDisplayNames(auth, reader, Promise.resolve(shown))).toEqual({
       id: '1',
       requester: { ...requester, display_name: 'Ann Berg' },
       resolved_by: { ...bob, display_name: 'Bob Dahl' },
@@ -45,7 +45,7 @@ describe('the display names of people', () => {
     ];
     const page = Promise.resolve({ items, next_cursor: 'next' });
 
-    expect(await withDisplayNamesOnPage(auth, asking, page)).toEqual({
+    expect(await withDisplayNamesOnPage(auth, reader, page)).toEqual({
       items: [
         { requester: { ...requester, display_name: 'Ann Berg' }, decided_by: null },
         items[1],
@@ -60,17 +60,17 @@ describe('the display names of people', () => {
       listDisplayNames: () => Promise.reject(new AppError('unavailable', 'auth does not answer')),
     };
 
-    const shown = await withDisplayNames(auth, asking, Promise.resolve({ requester }));
+    const shown = await withDisplayNames(auth, reader, Promise.resolve({ requester }));
 
     expect(shown).toEqual({ requester });
-    expect(await listPeople(auth, asking, [{ user_id: 'bob' }])).toEqual({});
+    expect(await listPeople(auth, reader, [{ user_id: 'bob' }])).toEqual({});
   });
 
   test('are listed beside audit records and not in them, because hashes cover the records', async () => {
     const auth = authWith({ bob: 'Bob Dahl' });
     const records = [{ user_id: 'bob' }, { user_id: null }, { user_id: 'bob' }, { user_id: 'ann' }];
 
-    expect(await listPeople(auth, asking, records)).toEqual({
+    expect(await listPeople(auth, reader, records)).toEqual({
       people: [{ user_id: 'bob', display_name: 'Bob Dahl' }],
     });
   });

@@ -12,7 +12,7 @@ const namesMsMax = 1_000;
 
 type Auth = Pick<Deps['auth'], 'listDisplayNames'>;
 
-interface Asking {
+interface NameReader {
   readonly principal: string;
   readonly deadline: Deadline;
 }
@@ -36,31 +36,31 @@ const memberNames = [
 /** Adds the display names of people to the identities in an answer. */
 export async function withDisplayNames<Answer extends ShowsIdentities>(
   auth: Auth,
-  asking: Asking,
+  reader: NameReader,
   answer: Promise<Answer>,
 ): Promise<Answer> {
-  const [named] = await addDisplayNames(auth, asking, [await answer]);
-  return named as Answer;
+  const [namedAnswer] = await addDisplayNames(auth, reader, [await answer]);
+  return namedAnswer as Answer;
 }
 
 /** Adds the display names of people to the identities in the items of a page. */
 export async function withDisplayNamesOnPage<
   Item extends ShowsIdentities,
   Page extends { readonly items: Item[] },
->(auth: Auth, asking: Asking, page: Promise<Page>): Promise<Page> {
+>(auth: Auth, reader: NameReader, page: Promise<Page>): Promise<Page> {
   const { items, ...rest } = await page;
-  return { ...rest, items: await addDisplayNames(auth, asking, items) } as unknown as Page;
+  return { ...rest, items: await addDisplayNames(auth, reader, items) } as unknown as Page;
 }
 
 /** Lists the display names of the people in audit records. The list is sent beside the records. */
 export async function listPeople(
   auth: Auth,
-  asking: Asking,
+  reader: NameReader,
   records: readonly { readonly user_id: string | null }[],
 ): Promise<{ people?: { user_id: string; display_name: string }[] }> {
   const names = await readDisplayNames(
     auth,
-    asking,
+    reader,
     records.flatMap(({ user_id: userId }) => userId ?? []),
   );
   const people = [...names].map(([id, name]) => ({ user_id: id, display_name: name }));
@@ -69,15 +69,15 @@ export async function listPeople(
 
 async function addDisplayNames<Item extends ShowsIdentities>(
   auth: Auth,
-  asking: Asking,
+  reader: NameReader,
   items: readonly Item[],
 ): Promise<Item[]> {
   const ids = items.flatMap((item) =>
     memberNames.flatMap((member) => [item[member] ?? []].flat().map(({ id }) => id)),
   );
-  const names = await readDisplayNames(auth, asking, ids);
+  const names = await readDisplayNames(auth, reader, ids);
   if (names.size === 0) return [...items];
-  const addTo = (identity: ShownIdentity): ShownIdentity => {
+  const addName = (identity: ShownIdentity): ShownIdentity => {
     const name = names.get(identity.id);
     return name === undefined ? identity : { ...identity, display_name: name };
   };
@@ -85,7 +85,7 @@ async function addDisplayNames<Item extends ShowsIdentities>(
     const shown = memberNames.flatMap((member) => {
       const value = item[member];
       if (value === undefined || value === null) return [];
-      return [[member, Array.isArray(value) ? value.map(addTo) : addTo(value as never)] as const];
+      return [[member, Array.isArray(value) ? value.map(addName) : addName(value as never)] as const];
     });
     return { ...item, ...Object.fromEntries(shown) };
   });
@@ -97,7 +97,7 @@ async function addDisplayNames<Item extends ShowsIdentities>(
  */
 async function readDisplayNames(
   auth: Auth,
-  { principal, deadline }: Asking,
+  { principal, deadline }: NameReader,
   ids: readonly string[],
 ): Promise<Map<string, string>> {
   const wantedIds = [...new Set(ids)].slice(0, namedIdentitiesMax);

@@ -155,7 +155,7 @@ function createMinute(): RefusalMinute {
  * identity that tries many targets does not get one record per target.
  */
 function kindOf(
-  { counted, kindCountsByIdentity: kindsOf }: RefusalMinute,
+  { counted, kindCountsByIdentity: kindCounts }: RefusalMinute,
   refusal: Refusal,
 ): { key: string; refusal: Refusal } {
   const { type, caller, error, fields } = refusal;
@@ -163,9 +163,9 @@ function kindOf(
   const { service = null, action = null, approval_id: approvalId = null } = fields;
   const key = JSON.stringify([identityId, type, error.code, service, action, approvalId]);
   if (counted.has(key)) return { key, refusal };
-  const kinds = kindsOf.get(identityId) ?? 0;
-  if (kinds < kindsMaxPerIdentity) {
-    kindsOf.set(identityId, kinds + 1);
+  const kindCount = kindCounts.get(identityId) ?? 0;
+  if (kindCount < kindsMaxPerIdentity) {
+    kindCounts.set(identityId, kindCount + 1);
     return { key, refusal };
   }
   const keyWithoutTarget = JSON.stringify([identityId, type, error.code]);

@@ -16,9 +16,9 @@ export function auditHandlers({ audit, auth }: Deps): HandlersOf<typeof auditRou
       return { status: 200, body: { ...page, ...people } };
     },
     async getAudit({ caller: { principal }, params: { id }, deadline }) {
-      const found = await audit.get({ principal, id }, deadline);
-      const people = await listPeople(auth, { principal, deadline }, found.rows);
-      return { status: 200, body: { ...found, ...people } };
+      const auditDetail = await audit.get({ principal, id }, deadline);
+      const people = await listPeople(auth, { principal, deadline }, auditDetail.rows);
+      return { status: 200, body: { ...auditDetail, ...people } };
     },
     verifyAudit: ({ caller: { principal }, deadline }) =>
       answer(200, audit.verify({ principal }, deadline)),

@@ -26,7 +26,7 @@ export async function findRulesThatStop(
     difference.actions.changed.flatMap(({ action, scope }) => (scope === undefined ? [] : action)),
   );
   if (removedActions.size === 0 && reshapedActions.size === 0) return [];
-  const hadOneKey = new Set(
+  const actionsWithOneKey = new Set(
     difference.actions.changed.flatMap(({ action, scope }) =>
       scope?.from.length === 0 ? action : [],
     ),
@@ -39,10 +39,10 @@ export async function findRulesThatStop(
     const isReshaped = action.includes('*')
       ? reshapedActions.size > 0
       : reshapedActions.has(action);
-    const isForAll = ['*', '**'].includes(argument.join(':'));
-    return isReshaped && (!isForAll || (exact && hadOneKey.has(action)));
+    const coversAllArguments = ['*', '**'].includes(argument.join(':'));
+    return isReshaped && (!coversAllArguments || (exact && actionsWithOneKey.has(action)));
   };
-  const reference = service.tier === 'org' ? `org/${service.name}` : service.name;
+  const serviceReference = service.tier === 'org' ? `org/${service.name}` : service.name;
   try {
     const stoppedRules: Rule[] = [];
     let cursor: string | null = null;
@@ -51,7 +51,7 @@ export async function findRulesThatStop(
       const page = { limit: pageSize, cursor };
       // oxlint-disable-next-line no-await-in-loop -- each page names the next
       const { items, next_cursor } = await policy.listRules(
-        { principal, ...filter, service: reference, scope: null, page },
+        { principal, ...filter, service: serviceReference, scope: null, page },
         deadline,
       );
       stoppedRules.push(...items.filter(stopsMatching));

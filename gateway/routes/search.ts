@@ -13,7 +13,7 @@ export function searchHandlers({ registry }: Deps): HandlersOf<typeof searchRout
       query: { q = '', limit, catalog, service, action },
       deadline,
     }) => {
-      const found = registry.search(
+      const searchResult = registry.search(
         {
           principal,
           query: q,
@@ -26,7 +26,7 @@ export function searchHandlers({ registry }: Deps): HandlersOf<typeof searchRout
       const isFinal = catalog === 'true';
       return answer(
         200,
-        found.then(({ items }) =>
+        searchResult.then(({ items }) =>
           items.length > 0 || isFinal
             ? { items }
             : { items, next: nextAfterEmptySearch(q).request },

@@ -11,9 +11,9 @@ import { findRulesThatStop } from './rules-that-stop.ts';
 /** Refuses names that no connected service can have. */
 function parseServiceName(name: string): string {
   if (nameReference.safeParse(name).success) return name;
-  const meant = nameMeantBy(name);
+  const suggestedName = nameMeantBy(name);
   throw new AppError('unknown_service', 'No service has that name; list them at /v1/services.', {
-    details: meant === undefined ? {} : { did_you_mean: meant },
+    details: suggestedName === undefined ? {} : { did_you_mean: suggestedName },
   });
 }
 

@@ -87,11 +87,11 @@ export function parseConnectionCall(
 /** Parses a dry run, which accepts the bodies of both call routes. */
 export function parseDryRun({ connection, ...body }: ValidateBody, limits: CallLimits): Call {
   if (connection === undefined) return parseCall(body, limits);
-  const extra = (['service', ...actionFields, 'path', 'secrets'] as const).filter(
+  const extraFields = (['service', ...actionFields, 'path', 'secrets'] as const).filter(
     (field) => body[field] !== undefined,
   );
   refuseIssues(
-    extra.map((path) => ({ path, message: 'does not go with connection; use method and url' })),
+    extraFields.map((path) => ({ path, message: 'does not go with connection; use method and url' })),
   );
   return parseConnectionHttp({ ...body, connection }, limits);
 }
@@ -124,14 +124,14 @@ function parseCall(body: Omit<CallBody, 'approval_id' | 'verbose'>, limits: Call
   const isAction = actionFields.some((field) => body[field] !== undefined);
   if (service === 'http') return parseFullUrlCall(body, limits);
   if (isHttpCall && isAction) {
-    const [kept, extra] =
+    const [keptField, extraFields] =
       body.action === undefined
         ? (['method', actionFields] as const)
         : (['action', httpCallFields] as const);
     refuseIssues(
-      extra
+      extraFields
         .filter((field) => body[field] !== undefined)
-        .map((path) => ({ path, message: `does not go with ${kept}; leave one of them out` })),
+        .map((path) => ({ path, message: `does not go with ${keptField}; leave one of them out` })),
     );
   }
   return isHttpCall ? parseHttpCall(body, service, limits) : parseAction(body, service, limits);
@@ -145,12 +145,12 @@ function parseService(service: string | undefined): string {
     );
   }
   if (service === 'http' || nameReference.safeParse(service).success) return service;
-  const meant = nameMeantBy(service);
+  const suggestedName = nameMeantBy(service);
   throw invalidRequest('The call cannot be made as it stands; see issues.', [
     {
       path: 'service',
       message: 'is not a service name: lower-case letters, digits, "_" and "-"',
-      ...(meant === undefined ? {} : { did_you_mean: meant }),
+      ...(suggestedName === undefined ? {} : { did_you_mean: suggestedName }),
     },
   ]);
 }

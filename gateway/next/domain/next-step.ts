@@ -222,10 +222,10 @@ function nextAfterMissingScopes(details: ErrorDetails): NextStep | undefined {
       ? requestScopes({ connection: id, scopes: missing.data })
       : showAuthUrl;
   }
-  const way: unknown = Array.isArray(connectAs) ? connectAs[0] : undefined;
-  if (typeof way !== 'string' || typeof template !== 'string' || typeof action !== 'string')
+  const accountKind: unknown = Array.isArray(connectAs) ? connectAs[0] : undefined;
+  if (typeof accountKind !== 'string' || typeof template !== 'string' || typeof action !== 'string')
     return undefined;
-  const suffix = way.toLowerCase().replaceAll(/[^a-z0-9]+/g, '_');
+  const suffix = accountKind.toLowerCase().replaceAll(/[^a-z0-9]+/g, '_');
   return requestService({
     template,
     name: `${template}_${suffix}`.slice(0, serviceNameMax),
