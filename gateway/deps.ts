@@ -53,7 +53,7 @@ export interface Deps extends ComponentClients {
   readonly announceDisconnect: (auditId: string) => void;
   /** Passes on the outcome of a call, for the log and for a person at a terminal. */
   readonly reportCall: (report: CallReport) => void;
-  /** Notices when the executor of a call is dead. */
+  /** Follows the beats of the executors, to notice when the executor of a call is dead. */
   readonly executors: ExecutorFollower;
   /** Limits how many calls are sent to a second executor. */
   readonly secondExecutions: RepetitionBudget;

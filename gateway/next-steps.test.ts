@@ -139,8 +139,8 @@ test.each([
 });
 
 test.each<[string, CallFailure, string]>([
-  ['a limit', { kind: 'rate_limited', message: '', retry_after: 60 }, 'github'],
-  ['what does not exist', { kind: 'not_found', message: '' }, 'github'],
+  ['a failure because of a rate limit', { kind: 'rate_limited', message: '', retry_after: 60 }, 'github'],
+  ['a failure because something does not exist', { kind: 'not_found', message: '' }, 'github'],
   [
     'scopes that the template does not list',
     { kind: 'forbidden', message: '', missing_scopes: ['x'] },

@@ -33,7 +33,9 @@ export interface ServerOptions {
   /** Called with each call when it has been answered, and with each execution when it has ended. */
   readonly onCall?: ((report: CallReport) => void) | undefined;
   readonly dashboardDist?: string;
-  /** Replaces the gateway's MCP server behind the same transport, for conformance suites. */
+  /**
+   * Conformance suites replace the gateway's MCP server with this one, behind the same transport.
+   */
   readonly createMcpServer?: ProtocolServerFactory;
 }
 

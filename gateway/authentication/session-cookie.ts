@@ -26,7 +26,7 @@ function secondsUntil(expiresAt: string): number {
   return Math.max(0, Math.floor((Date.parse(expiresAt) - Date.now()) / 1000));
 }
 
-/** Returns the facts about the signing-in browser that auth stores with the session. */
+/** Returns what auth stores with the session about the browser that signs in. */
 export function visitOf(
   site: Site,
   headers: IncomingHttpHeaders,
@@ -38,7 +38,7 @@ export function visitOf(
   };
 }
 
-/** People recognise a session in their list by its user agent. */
+/** The user agent helps people to recognise a session in their list. */
 function userAgentOf(headers: IncomingHttpHeaders): string | null {
   return headers['user-agent']?.slice(0, userAgentCharactersMax) ?? null;
 }

@@ -35,7 +35,7 @@ const called = { kind: 'called' as const, result, auditId, replayed: false };
 const pendingAnswer = { status: 'pending_approval', approval_id: approvalId } as PendingApproval;
 
 describe('a permitted call', () => {
-  test('is executed with the permit, and its answer contains the description and audit id', async () => {
+  test('is executed with the permit; its answer contains the description and the audit id', async () => {
     const stage = start({ decide: () => permit, execute: () => called });
 
     expect(await stage.perform()).toEqual({
@@ -217,7 +217,7 @@ describe('a denied call', () => {
     expect(stage.published.length).toBeLessThan(26);
   });
 
-  test('is answered as a result, after the denial was recorded', async () => {
+  test('is answered with a result, not an error, after the denial was recorded', async () => {
     const stage = start({
       decide: () => ({ outcome: 'denied', reason: 'Not at night', ...summary }),
     });
@@ -343,7 +343,7 @@ describe('a refused call', () => {
 });
 
 describe('a suspended call', () => {
-  test('without a waiting time is answered at once with the pending answer', async () => {
+  test('without a waiting time is answered at once as pending', async () => {
     const stage = start({
       decide: () => gap,
       raise: () => ({ kind: 'pending', envelope: pendingAnswer }),

@@ -130,12 +130,15 @@ function indexOf(apiLines: readonly string[], fileLines: readonly string[]): str
   ].join('\n\n');
 }
 
-/** `OAuth clients` becomes `rest/oauth-clients.md`. */
+/** The tag `OAuth clients` becomes the file `rest/oauth-clients.md`. */
 function apiFileOf(tag: string): string {
   return `rest/${tag.toLowerCase().replaceAll(' ', '-')}.md`;
 }
 
-/** `reference/errors.md` becomes `/docs/reference/errors`, and `reference/README.md` `/docs/reference`. */
+/**
+ * The file `reference/errors.md` becomes `/docs/reference/errors`, and `reference/README.md`
+ * becomes `/docs/reference`.
+ */
 function pageAddressOf(file: string): string {
   return `/docs/${file}`.replace(/(\/README)?\.md$/, '');
 }

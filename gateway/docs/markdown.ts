@@ -12,7 +12,7 @@ export interface Section {
 
 interface RenderedMarkdown {
   readonly title: string;
-  /** HTML without the title. */
+  /** The HTML of the page without its title. */
   readonly html: string;
   readonly sections: readonly Section[];
 }

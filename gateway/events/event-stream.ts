@@ -214,7 +214,10 @@ async function waitForDrain(sink: Sink, endSignal: AbortSignal): Promise<void> {
 
 interface Waker {
   now(): void;
-  /** Resolves when `now` has been called since `next` was last called, or when the stream ends. */
+  /**
+   * Resolves as soon as `now` has been called since the last call of `next`, or when the stream
+   * ends.
+   */
   next(): Promise<void>;
 }
 

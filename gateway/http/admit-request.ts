@@ -24,7 +24,7 @@ declare module 'fastify' {
 export interface AdmittedRequest {
   readonly credential: Credential;
   readonly caller: Caller;
-  /** The slot that the request occupies; released when the response closes, or earlier. */
+  /** The slot that the request occupies. It is released when the response closes, or earlier. */
   readonly slot: Slot;
 }
 

@@ -14,7 +14,7 @@ import { isPageLoad } from './no-page.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The cost of the body on top of the request itself; null without a body. */
+    /** The cost of the body, in addition to the cost of the request itself; null without a body. */
     bodyCost: BodyCost | null;
   }
 }
@@ -75,7 +75,7 @@ export function registerRequestChecks(
  */
 function findRequestProblem(request: FastifyRequest, site: Site): AppError | undefined {
   const { url, host, headers, is404 } = request;
-  // RFC 9112 §3.2: with two Host headers, a proxy may have used the other one.
+  // RFC 9112 §3.2: if there are two Host headers, a proxy may have used the other one.
   if (countHosts(request.raw.rawHeaders) > 1) {
     return new AppError('invalid_request', 'There is more than one Host header; send one.');
   }

@@ -17,7 +17,7 @@ describe('the body of an error', () => {
     });
   });
 
-  test('leaves out internal details', () => {
+  test('leaves out details that are for components only', () => {
     const details = { component: 'policy', lost: true, busy: true };
 
     expect(toEnvelope(new AppError('unavailable', 'm', { details }), 'r1')).toEqual({
@@ -33,7 +33,7 @@ describe('the body of an error', () => {
     });
   });
 
-  test('cannot be overwritten by the details of the error', () => {
+  test('keeps its own members if the details of the error have the same names', () => {
     const details = { error: 'x', message: 'x', request_id: 'x' };
 
     expect(toEnvelope(new AppError('conflict', 'm', { details }), 'r1')).toEqual({

@@ -36,8 +36,8 @@ import { identityReference, json, shownIdentity } from '#contracts/vocabulary';
 export type JsonSchema = Record<string, unknown>;
 
 /**
- * Schemas that have a name of their own in the document. All other schemas of bodies and answers
- * are named after their routes.
+ * The schemas with their own names in the document. All other schemas of bodies and answers are
+ * named after their routes.
  */
 const namedSchemas: Readonly<Record<string, z.ZodType>> = {
   Json: json,
@@ -89,7 +89,7 @@ export interface Schemas {
   refTo(schema: z.ZodType): JsonSchema;
 }
 
-/** Turns every schema of the route table into one component of the OpenAPI document. */
+/** Turns every schema in the route table into a component of the OpenAPI document. */
 export function createSchemas(): Schemas {
   const registry = z.registry<{ id: string }>();
   const schemaNames = new Map<z.ZodType, string>();

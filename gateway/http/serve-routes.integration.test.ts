@@ -290,7 +290,7 @@ describe('bad input', () => {
     expect(status).toBe(401);
   });
 
-  test('a malformed id and an unknown query parameter are refused as invalid_request', async () => {
+  test('a malformed id is refused as invalid_request, and so is an unknown query parameter', async () => {
     const token = stage.tokenFor();
 
     const wrongId = await sendRequest(url, '/v1/approvals/12', { token });

@@ -71,7 +71,7 @@ test('the trace of an authenticated REST caller is continued, and nobody else ca
   }
 });
 
-test("the caller's trace continues in the components, in every MCP version", async () => {
+test("the caller's trace is continued in the components, in every MCP version", async () => {
   await using stage = await createStage();
   await using gateway = await stage.gateway();
   const traceIds: (string | null)[] = [];

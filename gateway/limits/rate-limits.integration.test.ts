@@ -138,7 +138,7 @@ describe('a valid credential', () => {
     expect((await sendRequest(gateway.url, '/v1/identities', { token: 'wrong-2' })).status).toBe(
       429,
     );
-    // This pause is longer than the gateway caches a caller.
+    // During this pause the gateway's cache of the caller expires.
     await new Promise((resolve) => setTimeout(resolve, 1_100));
     expect(await statusOfRequest()).toBe(200);
 

@@ -17,7 +17,7 @@ export interface RateLimitResult {
    * limit.
    */
   readonly headers: Readonly<Record<string, string>>;
-  /** The error `rate_limited` if a quota is used up, or else null. */
+  /** The error `rate_limited` if a quota is used up; otherwise null. */
   readonly refusal: AppError | null;
 }
 
@@ -62,8 +62,8 @@ interface Quotas {
 }
 
 /**
- * The number of buckets for each kind of quota. Each kind has its own cache, so that requests from
- * many addresses do not evict the buckets of authenticated callers.
+ * The most buckets for each kind of quota. Each kind has its own cache, so that requests from many
+ * addresses do not evict the buckets of authenticated callers.
  */
 const bucketsMax = 50_000;
 const bytesPerToken = 32_768;

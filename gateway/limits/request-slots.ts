@@ -32,7 +32,9 @@ interface SlotLimits {
   readonly levels: readonly Level<CallerLevel>[];
 }
 
-/** Creates two pools, one for requests (including waiting calls) and one for event streams. */
+/**
+ * Creates two pools of slots: one for requests (including waiting calls), one for event streams.
+ */
 export function createRequestSlots({ requestsMax, streamsMax, levels }: SlotLimits): RequestSlots {
   const requests = createPool(requestsMax, { levels, what: 'requests' });
   const streams = createPool(streamsMax, { levels, what: 'event streams' });

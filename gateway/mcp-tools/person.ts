@@ -20,8 +20,8 @@ export interface PersonOnStream {
 export interface PersonByRetry {
   readonly by: 'retry';
   /**
-   * Set when the client repeats the call: the approval that the user was asked about, and whether
-   * the user accepted to open the page.
+   * Set if the client repeats the call: the approval that the user was asked to decide, and whether
+   * the user agreed to open the page.
    */
   readonly answered: { readonly approvalId: string; readonly accepted: boolean } | null;
   /**

@@ -260,8 +260,8 @@ async function assertRead({ deps, caller }: ToolCall, id: string): Promise<void>
 }
 
 /**
- * Sends the user to the approval's page. Waits until the approval is decided, the user declines to
- * open the page, or the time limit is reached.
+ * Sends the user to the approval's page. Then waits until the approval is decided, the user refuses
+ * to open the page, or the time limit is reached.
  */
 async function holdForPerson(
   call: ToolCall,

@@ -11,8 +11,8 @@ type Deliver = (answer: JSONRPCResponse) => void;
  */
 export interface ClientRequests {
   /**
-   * Returns the message with a new id, because every server instance numbers its own requests from
-   * 0 and ids must differ.
+   * Returns the message with a new id. Every server instance numbers its own requests from 0, but
+   * ids must differ.
    */
   send(owner: string, message: JSONRPCMessage, deliver: Deliver): JSONRPCMessage;
   /**

@@ -17,7 +17,7 @@ export async function connectClient(
   const transport = new StreamableHTTPClientTransport(new URL('/mcp', url), {
     requestInit: { headers: { authorization: `Bearer ${token}` } },
   });
-  // Under exactOptionalPropertyTypes, the SDK's own types contradict each other.
+  // With the option exactOptionalPropertyTypes, the SDK's own types contradict each other.
   await client.connect(transport as Parameters<typeof client.connect>[0]);
   return {
     client,

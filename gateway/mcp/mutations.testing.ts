@@ -59,7 +59,7 @@ const changes: readonly Change[] = [
   },
 ];
 
-/** mulberry32, a small generator with the same output on every machine. */
+/** The random number generator mulberry32: small, and with the same output on every machine. */
 function createRandom(seed: number): () => number {
   let state = seed;
   return () => {

@@ -54,11 +54,11 @@ const serverInfo = {
 const instructions =
   'Acts on the services of a user, with their credentials and under their rules. Find actions with service_search; call them with service_read (reads) or service_call. A result with status pending_approval waits for a person: show them approval_url, then call service_call with approval_id alone.';
 
-/** The key of the user's answer in the repeated call. */
+/** The key under which the repeated call contains the user's answer. */
 const personKey = 'approval';
 const authorizationKey = 'authorization';
 
-/** All servers share this validator, because creating one compiles schemas. */
+/** All servers share this validator, because creating a validator compiles schemas. */
 const jsonSchemaValidator = new AjvJsonSchemaValidator();
 
 /**
@@ -134,8 +134,8 @@ async function runTool(
 }
 
 /**
- * Records the refusal and returns the error to answer with: the given error, or the error that
- * occurred while recording it.
+ * Records the refusal. Returns the error to answer with: the given error or, if recording fails,
+ * the error from recording.
  */
 async function recordToolRefusal(
   error: AppError,

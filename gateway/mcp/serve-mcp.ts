@@ -104,7 +104,8 @@ export async function serveMcp(
       throw methodNotAllowed(['GET', 'POST']);
     });
   }
-  // Sessions are not stored, so there is nothing to DELETE; the transport allows 405 for that.
+  // Sessions are not stored, so there is nothing to DELETE. The specification of the transport
+  // allows 405 in this case.
   const servedRoutes = mcpUrls.flatMap((url) =>
     ['GET', 'POST'].map((method) => ({ method, url })),
   );
@@ -139,7 +140,7 @@ async function handlePost(
     const explainedData = { ...error.data, ...(data as object | undefined) };
     return reply.code(httpStatus).send({ ...rest, error: { code, message, data: explainedData } });
   }
-  // The body is a single JSON-RPC message, because everything else was refused before.
+  // At this point the body is a single JSON-RPC message; everything else was refused above.
   const message = body as JSONRPCRequest;
   const session = readSession(claims, headers['mcp-session-id'], message);
   assertScope(claims, message);
@@ -212,7 +213,7 @@ async function serveWithSession(
   );
   if (answer !== null && isJsonAccepted) return reply.send(answer);
   if (answer !== null) return sendAsEvent(reply, JSON.stringify(answer));
-  // Either a stream carried the answer, or the client has disconnected.
+  // Either the answer was sent on a stream, or the client has disconnected.
   return reply.sent ? reply : reply.hijack();
 }
 
@@ -278,7 +279,7 @@ function agreeSession({ params }: JSONRPCRequest): McpSession {
     capabilities?: { elicitation?: { url?: unknown } | null } | null;
   };
   const version = sessionVersions.find((each) => each === protocolVersion) ?? sessionVersions[0];
-  // URL mode was added in 2025-11-25.
+  // URL-mode elicitation was added in 2025-11-25.
   const opensUrls = version !== '2025-06-18' && capabilities?.elicitation?.url !== undefined;
   return { version, opensUrls };
 }

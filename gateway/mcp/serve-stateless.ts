@@ -70,7 +70,7 @@ function explainError(text: string, { method }: JSONRPCRequest): string {
 
 function toWebRequest({ headers }: FastifyRequest, signal: AbortSignal): Request {
   const headerEntries = Object.entries(headers).map(([name, value]) => [name, String(value)]);
-  // The SDK refuses a client that accepts only one of both types.
+  // The SDK refuses a client that accepts only one of the two types.
   const accept = 'application/json, text/event-stream';
   return new Request('http://localhost/mcp', {
     method: 'POST',

@@ -25,7 +25,9 @@ const passwordCharactersMax = 800;
 /** Errors that the person can correct in the form. */
 const correctableErrors = new Set(['invalid_params', 'forbidden', 'conflict', 'rate_limited']);
 
-/** Serves `/sign-in/password`, where the signed-in person sets a password. The step is optional. */
+/**
+ * Serves `/sign-in/password`, where the signed-in person sets a password. This step may be skipped.
+ */
 export function servePasswordPages(app: FastifyInstance, deps: Deps): void {
   app.get(passwordPagePath, { onRequest: countPublicRequest(deps) }, async (request, reply) => {
     const { returnTo } = readQuery(request);

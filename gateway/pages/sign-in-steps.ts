@@ -73,7 +73,7 @@ export function readForm({ body }: FastifyRequest): URLSearchParams {
 export function readQuery(request: FastifyRequest) {
   const { token, return_to: returnTo, org } = request.query as Record<string, unknown>;
   return {
-    /** A repeated parameter is treated like an invalid token. */
+    /** A parameter that is given several times is treated like an invalid token. */
     token: token === undefined || typeof token === 'string' ? token : '',
     returnTo: parseReturnTo(returnTo),
     org: parseOrgName(org),

@@ -94,7 +94,7 @@ describe('refusals', () => {
     expect(countedRefusals).toBe(1_000);
   });
 
-  test('are answered with unavailable while they cannot be recorded', async () => {
+  test('are replaced by the error unavailable while they cannot be recorded', async () => {
     const { published, stream, refusals } = start();
     stream.isOpen = false;
     const pendingRecords = [createRefusal(), createRefusal(), createRefusal()].map((each) =>

@@ -31,7 +31,7 @@ describe('the base URL', () => {
   });
 
   test.for(['https://g.example/gateway', 'https://ann@g.example', 'https://g.example/?a=1'])(
-    'may not be %s, because it has more than scheme, host and port',
+    'may not be %s, because it contains more than a scheme, a host and a port',
     (baseUrl) => {
       expect(describeSite(baseUrl, 8080)).toHaveProperty('problem');
     },
@@ -62,7 +62,7 @@ describe('the Host header', () => {
   });
 });
 
-describe('a request with the headers', () => {
+describe('a request', () => {
   test.for<[headers: Parameters<typeof isOwnOrigin>[1], own: boolean, foreign: boolean]>([
     [{ origin: 'http://127.0.0.1:8080' }, true, false],
     [{ 'sec-fetch-site': 'same-origin' }, true, false],
@@ -74,7 +74,7 @@ describe('a request with the headers', () => {
     [{ 'sec-fetch-site': 'cross-site' }, false, true],
     [{ 'sec-fetch-site': 'none' }, false, true],
     [{ origin: 'http://127.0.0.1:8080.evil.example' }, false, true],
-  ])('%j is from our own site: %s, from a foreign site: %s', ([headers, own, foreign]) => {
+  ])('with the headers %j comes from the gateway’s own site: %s, from another site: %s', ([headers, own, foreign]) => {
     expect(isOwnOrigin(localSite, headers)).toBe(own);
     expect(isForeignOrigin(localSite, headers)).toBe(foreign);
   });

@@ -84,7 +84,7 @@ interface OriginHeaders {
 
 /**
  * Whether a page of the gateway itself sent the request. Scripts cannot set `Sec-Fetch-Site`, so
- * its value `same-origin` is proof, whichever accepted host the page was opened under.
+ * its value `same-origin` is proof, under whichever accepted host the page was opened.
  */
 export function isOwnOrigin(site: Site, headers: OriginHeaders): boolean {
   if (headers['sec-fetch-site'] === 'same-origin') return true;

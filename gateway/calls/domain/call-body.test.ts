@@ -264,7 +264,7 @@ describe('the headers of a call', () => {
   );
 });
 
-describe('a call beyond a limit is refused', () => {
+describe('a call body', () => {
   test.for<[what: string, body: CallBody, limit: string]>([
     [
       'params as JSON text with a list that is too long',
@@ -327,13 +327,13 @@ describe('a call beyond a limit is refused', () => {
       },
       'query_values',
     ],
-  ])('%s: the error is too_large and names the limit $2', ([, body, limit]) => {
+  ])('with %s is refused as too_large, naming the limit $2', ([, body, limit]) => {
     expect(() => parse(body)).toThrow(
       expect.objectContaining({ code: 'too_large', details: expect.objectContaining({ limit }) }),
     );
   });
 
-  test('the values in a text body are counted if the text is JSON', () => {
+  test('with a text body is measured if the text is JSON', () => {
     const counted: number[] = [];
     const parseAndCount = (body: string) =>
       parseCallBody(
@@ -347,7 +347,7 @@ describe('a call beyond a limit is refused', () => {
     expect(counted).toEqual([4]);
   });
 
-  test('params as JSON text in which a name occurs twice are refused with invalid_request', () => {
+  test('with params as JSON text is refused as invalid_request if a name occurs twice', () => {
     const body = { service: 'github', action: 'a', params: '{"title":"a","title":"b"}' };
 
     expect(() => parse(body)).toThrow(expect.objectContaining({ code: 'invalid_request' }));

@@ -11,7 +11,7 @@ import { nameMeantBy } from '../../input/domain/name-meant.ts';
 import { invalidRequest } from '../../input/domain/validate.ts';
 import type { Issue } from '../../input/domain/validate.ts';
 
-/** A parsed request for a call: a new call, or the resumption of a suspended one. */
+/** A parsed request for a call: either a new call, or the resumption of a suspended one. */
 export type ParsedCall =
   | { readonly kind: 'resume'; readonly approvalId: string }
   | { readonly kind: 'fresh'; readonly call: Call; readonly options: CallOptions };
@@ -115,8 +115,8 @@ export function parseOptions(
 }
 
 /**
- * Parses the part that calls and dry runs share: an action, or a call by HTTP method and path. With
- * the service `http`, the caller gives a full URL instead of a path.
+ * Parses the fields that calls and dry runs have in common: an action, or a call by HTTP method and
+ * path. With the service `http`, the caller gives a full URL instead of a path.
  */
 function parseCall(body: Omit<CallBody, 'approval_id' | 'verbose'>, limits: CallLimits): Call {
   const service = parseService(body.service);

@@ -40,31 +40,31 @@ describe('the types parameter', () => {
   });
 });
 
-describe('an event is visible to', () => {
+describe('an event', () => {
   const owner = createAgentPrincipal();
   const item = createFeedItem(owner, 1);
   const inOrg = { orgId: owner.orgId };
 
-  test('the identities of its audience', () => {
+  test('is visible to the identities of its audience', () => {
     expect(maySeeEvent(owner, item)).toBe(true);
     expect(
       maySeeEvent({ ...createUserPrincipal(), ...inOrg, identityId: owner.userId }, item),
     ).toBe(true);
   });
 
-  test('admins and auditors of the org', () => {
+  test('is visible to admins and auditors of the org', () => {
     expect(maySeeEvent({ ...createUserPrincipal('admin'), ...inOrg }, item)).toBe(true);
     expect(maySeeEvent({ ...createUserPrincipal('auditor'), ...inOrg }, item)).toBe(true);
   });
 
-  test('neither any other identity nor any other org', () => {
+  test('is not visible to other identities or other orgs', () => {
     expect(maySeeEvent({ ...createUserPrincipal('member'), ...inOrg }, item)).toBe(false);
     expect(maySeeEvent({ ...createAgentPrincipal(), ...inOrg }, item)).toBe(false);
     expect(maySeeEvent(createUserPrincipal('admin'), item)).toBe(false);
     expect(maySeeEvent({ ...owner, orgId: createAgentPrincipal().orgId }, item)).toBe(false);
   });
 
-  test('no caller at all if the event is internal', () => {
+  test('is not visible to anybody if it is internal', () => {
     const internalItem = createFeedItem(owner, 1, { type: 'approval.remembered' });
 
     expect(maySeeEvent(owner, internalItem)).toBe(false);
@@ -88,12 +88,12 @@ describe('an event on the wire', () => {
     ['0', 0],
     ['', null],
     [undefined, null],
-  ])('resumes for the Last-Event-ID %j after the position %j', ([given, position]) => {
+  ])('is found again by the Last-Event-ID: %j means the position %j', ([given, position]) => {
     expect(parseLastEventId(given)).toBe(position);
   });
 
   test.for(['-1', '1.5', 'abc', '1e3', '9'.repeat(16)])(
-    'cannot be resumed after the invalid Last-Event-ID %j',
+    'is not found by an invalid Last-Event-ID, which is refused: %j',
     (eventsParameter) => {
       expect(() => parseLastEventId(eventsParameter)).toThrow(
         expect.objectContaining({ code: 'invalid_request' }),

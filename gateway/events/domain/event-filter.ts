@@ -34,8 +34,8 @@ export function parseEventTypes(eventsParameter: string | undefined): EventType[
 }
 
 /**
- * Whether the caller may see an event. Admins and auditors see all public events of their org,
- * other callers those of their chain. Nobody sees internal events.
+ * Whether the caller may see an event. Admins and auditors see all public events of their org.
+ * Other callers see the public events of their chain. Nobody sees internal events.
  */
 export function maySeeEvent(claims: Principal, { event }: FeedItem): boolean {
   if (event.org_id !== claims.orgId || eventTypes[event.type] !== 'public') return false;

@@ -35,8 +35,8 @@ const closeObjectByte = 0x7d;
 const spaceByte = 0x20;
 
 /**
- * The highest depth limit that may be configured. Recursive functions elsewhere rely on it not to
- * exhaust the stack.
+ * The highest depth limit that may be configured. Recursive functions elsewhere rely on this limit,
+ * so that they cannot exhaust the stack.
  */
 export const jsonDepthMax = 64;
 /**

@@ -47,7 +47,7 @@ export function parseUntrustedText(
   return parseUntrustedJson(Buffer.from(text, 'utf8'), limits, { onMeasured, places }).value;
 }
 
-/** A number that parsing would change (`parseExactJson`). */
+/** A number that parsing to a double would change (`parseExactJson`). */
 class InexactNumber {
   readonly text: string;
   constructor(text: string) {

@@ -32,7 +32,7 @@ describe('a token bucket', () => {
     });
   });
 
-  test('applies a smaller quota at once', () => {
+  test('applies a quota that became smaller at once', () => {
     const bucket = createFullBucket(perMinute(600), 0);
 
     expect(takeTokens(bucket, perMinute(10), { nowMs: 0 })).toMatchObject({

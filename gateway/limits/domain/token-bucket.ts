@@ -4,7 +4,7 @@ export interface Quota {
   readonly windowMs: number;
 }
 
-/** The tokens left at a point in time. */
+/** The tokens that are left at a point in time. */
 export interface Bucket {
   tokens: number;
   filledAtMs: number;

@@ -3,7 +3,7 @@ import { findRedirectUriProblem, formTargetOf } from '#contracts/redirect-uri';
 
 const returnPathCharactersMax = 4_000;
 /**
- * Matches printable ASCII that begins with exactly one slash; other characters must be
+ * Matches printable ASCII that begins with exactly one slash. Other characters must be
  * percent-encoded.
  */
 const returnPathPattern = /^\/(?!\/)[\x21-\x5b\x5d-\x7e]*$/;
