@@ -173,13 +173,13 @@ test('the next step after a refused secret is a request for a new value of this 
 test('the next step after missing scopes requests them for the same account, except for an account of the org', () => {
   const details = { missing: ['repo', 'gist'], connection_id: approvalId, auth_url: authUrl };
   const fields = { connection: approvalId, scopes: ['repo', 'gist'] };
-  const own = { ...details, connection: 'work' };
-  expect(nextAfterError({ code: 'missing_scopes', details: own })).toMatchObject({
+  const ownDetails = { ...details, connection: 'work' };
+  expect(nextAfterError({ code: 'missing_scopes', details: ownDetails })).toMatchObject({
     request: { method: 'POST', path: '/v1/connections', body: fields },
     toolCall: { arguments: { operation: 'request_connection', ...fields } },
   });
-  const ofOrg = { ...details, connection: 'org/work' };
-  const { request } = nextAfterError({ code: 'missing_scopes', details: ofOrg }) ?? {};
+  const orgDetails = { ...details, connection: 'org/work' };
+  const { request } = nextAfterError({ code: 'missing_scopes', details: orgDetails }) ?? {};
   expect(request).toMatchObject({ method: 'GET', path: '/v1/connections' });
 });
 

@@ -29,18 +29,18 @@ export async function awaitRequest(
     disconnected,
     ({ event: { type, data } }) => type === 'request.closed' && data['request_id'] === id,
   );
-  let latest: ServiceRequest | undefined;
+  let latestRequest: ServiceRequest | undefined;
   for (;;) {
     const { principal } = await authenticate();
     try {
-      latest = await deps.executor.getRequest({ principal, id }, deadlineIn(2_000));
+      latestRequest = await deps.executor.getRequest({ principal, id }, deadlineIn(2_000));
     } catch (thrown) {
       const error = AppError.from(thrown);
-      if (latest === undefined || error.code !== 'unavailable') throw error;
+      if (latestRequest === undefined || error.code !== 'unavailable') throw error;
     }
     const leftMs = untilMs - performance.now();
-    if (latest.status !== 'open' || leftMs <= 0) return latest;
-    if (disconnected.aborted || deps.stopping.aborted) return latest;
+    if (latestRequest.status !== 'open' || leftMs <= 0) return latestRequest;
+    if (disconnected.aborted || deps.stopping.aborted) return latestRequest;
     await changes.next(Math.min(leftMs, rereadEveryMs));
   }
 }

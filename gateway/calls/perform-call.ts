@@ -127,15 +127,15 @@ type RefusalContext = Pick<Refusal, 'caller' | 'context' | 'fields'> & {
 /** Runs `work` and records its typed error before rethrowing it. */
 async function recordRefusals<T>(
   { refusals }: CallDeps,
-  { recordedCodes: codes, ...about }: RefusalContext,
+  { recordedCodes, ...refusalContext }: RefusalContext,
   work: () => Promise<T>,
 ): Promise<T> {
   try {
     return await work();
   } catch (thrown) {
     const error = AppError.from(thrown);
-    if (codes?.has(error.code) !== false) {
-      await refusals.record({ type: 'action.refused', ...about, error });
+    if (recordedCodes?.has(error.code) !== false) {
+      await refusals.record({ type: 'action.refused', ...refusalContext, error });
     }
     throw error;
   }

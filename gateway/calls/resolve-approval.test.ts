@@ -186,13 +186,13 @@ test('the title of the service is shown only if the executor signed it for this 
   const storedApproval = { ...createStoredApproval(id, false), service_title: 'GitHub' };
   const macOf = (approvalId: string, title: string) =>
     cards.toMac(titledService(approvalId, title));
-  const shown = (titleMac: string | undefined) =>
+  const showWithTitleMac = (titleMac: string | undefined) =>
     showApproval({ ...storedApproval, title_mac: titleMac }, cards);
 
-  expect(shown(macOf(id, 'GitHub'))).toMatchObject({ verified: true, service_title: 'GitHub' });
-  expect(shown(macOf(id, 'GitHub'))).not.toHaveProperty('title_mac');
+  expect(showWithTitleMac(macOf(id, 'GitHub'))).toMatchObject({ verified: true, service_title: 'GitHub' });
+  expect(showWithTitleMac(macOf(id, 'GitHub'))).not.toHaveProperty('title_mac');
   for (const mac of [undefined, macOf(id, 'Notes'), macOf(randomUUID(), 'GitHub')]) {
-    const approval = shown(mac);
+    const approval = showWithTitleMac(mac);
     expect(approval).toMatchObject({ verified: true, service: 'github' });
     expect(approval).not.toHaveProperty('service_title');
   }

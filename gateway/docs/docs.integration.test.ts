@@ -63,7 +63,7 @@ describe('the documentation', () => {
       anchorsByAddress.set(address, page.anchors);
       links.push(...page.links.map((link) => ({ from: address, link })));
     }
-    const others = new Set([
+    const otherAddresses = new Set([
       '/llms.txt',
       '/v1/openapi.json',
       ...pages.map((page) => page.twinAddress),
@@ -72,7 +72,7 @@ describe('the documentation', () => {
       if (/^https?:/.test(link)) return false;
       const [path = '', anchor] = link.split('#');
       const address = path === '' ? from : path;
-      if (others.has(address)) return false;
+      if (otherAddresses.has(address)) return false;
       const anchors = anchorsByAddress.get(address);
       return anchors === undefined || (anchor !== undefined && !anchors.has(anchor));
     };

@@ -93,14 +93,14 @@ function findAddress(target: string, { file, addressOf }: LinkOptions): string |
  * number.
  */
 function createAnchors(): (heading: string) => string {
-  const counts = new Map<string, number>();
+  const countsByAnchor = new Map<string, number>();
   return (heading) => {
     const anchor = plainTextOf(heading)
       .toLowerCase()
       .replaceAll(/[^\p{L}\p{M}\p{N}\p{Pc}\- ]/gu, '')
       .replaceAll(' ', '-');
-    const count = counts.get(anchor) ?? 0;
-    counts.set(anchor, count + 1);
+    const count = countsByAnchor.get(anchor) ?? 0;
+    countsByAnchor.set(anchor, count + 1);
     return count === 0 ? anchor : `${anchor}-${count}`;
   };
 }

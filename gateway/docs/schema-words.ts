@@ -51,8 +51,8 @@ export function boundWords(schema: Schema): string {
 const listedMax = 12;
 
 function listWords(words: readonly string[]): string {
-  const shown = words.length > listedMax ? [...words.slice(0, listedMax), '…'] : words;
-  return shown.join(' or ');
+  const shownWords = words.length > listedMax ? [...words.slice(0, listedMax), '…'] : words;
+  return shownWords.join(' or ');
 }
 
 /** Formats a text as code in a table cell. */

@@ -129,8 +129,8 @@ describe('GET /v1/events', () => {
 test('disconnects a client that does not read its events, and no other client', async () => {
   const claims = createAgentPrincipal();
   stage.standIns.notifier.feedPosition = async () => ({ position: 1 });
-  await using other = await openStream({ token: stage.tokenFor(claims) });
-  await other.until('id: 1');
+  await using otherStream = await openStream({ token: stage.tokenFor(claims) });
+  await otherStream.until('id: 1');
   const { hostname, port } = new URL(url);
   const stalledSocket = connect({ host: hostname, port: Number(port) });
   stalledSocket.on('error', () => undefined);
@@ -144,7 +144,7 @@ test('disconnects a client that does not read its events, and no other client', 
   const sentCount = 24;
   for (let position = 2; position < 2 + sentCount; position += 1) {
     await stage.announce(createFeedItem(claims, position, { data: { padding } }));
-    await other.until(`id: ${position}\n`);
+    await otherStream.until(`id: ${position}\n`);
   }
 
   let receivedCount = 0;
@@ -224,7 +224,7 @@ describe('POST /v1/actions/call', () => {
       risk: 'med' as const,
       permission_keys: eventFacts.permissionKeys,
     };
-    const read = Promise.withResolvers<void>();
+    const approvalRead = Promise.withResolvers<void>();
     const { policy, approvals } = stage.standIns;
     policy.decide = async () => ({
       outcome: 'gap',
@@ -233,7 +233,7 @@ describe('POST /v1/actions/call', () => {
     });
     approvals.raise = async () => ({ kind: 'pending', envelope });
     approvals.get = async () => {
-      read.resolve();
+      approvalRead.resolve();
       return { ...currentApproval, proof: null };
     };
     approvals.resume = async () => ({ kind: 'called', result, description: 'd', auditId });
@@ -246,7 +246,7 @@ describe('POST /v1/actions/call', () => {
       body,
       headers: { prefer: 'wait=30' },
     });
-    await read.promise;
+    await approvalRead.promise;
     currentApproval = { ...approval, status: 'allowed', execution: createExecution('executed') };
     await stage.announce(
       createFeedItem(claims, 9, { type: 'execution.finished', data: { approval_id: approval.id } }),

@@ -181,11 +181,11 @@ describe('answers of auth', () => {
 test('client metadata with a duplicate name or too much nesting is not forwarded', async () => {
   answerRequest = sendJson;
   arrivedRequests.length = 0;
-  await using other = await stage.gateway({ OAUTH_URL: oauthUrl });
+  await using otherGateway = await stage.gateway({ OAUTH_URL: oauthUrl });
   const duplicateMember =
     '{"redirect_uris":["https://a.example"],"redirect_uris":["https://b.example"]}';
   const deepJson = '['.repeat(100) + ']'.repeat(100);
-  const register = (body: string) => sendRequest(other.url, '/oauth/register', { body });
+  const register = (body: string) => sendRequest(otherGateway.url, '/oauth/register', { body });
 
   const refusal = { error: 'invalid_client_metadata', error_description: expect.any(String) };
   expect(await register(duplicateMember)).toMatchObject({ status: 400, body: refusal });

@@ -25,7 +25,7 @@ afterAll(async () => {
 /**
  * Sends raw bytes and returns everything that the server answers before it closes the connection.
  */
-async function send(bytes: string | Buffer): Promise<string> {
+async function sendBytes(bytes: string | Buffer): Promise<string> {
   const socket = connect({ port, host: '127.0.0.1' });
   const chunks: Buffer[] = [];
   socket.on('data', (chunk) => chunks.push(chunk));
@@ -107,7 +107,7 @@ describe('malformed requests on the wire', () => {
         `GET /v1/nothing HTTP/1.1${crlf}${hostHeader()}${crlf}Connection: Upgrade, close${crlf}Upgrade: h2c${crlf}${crlf}`,
     ],
   ])('the answer to %s is a 4xx without HTML or a stack trace', async ([, bytes]) => {
-    const reply = await send(bytes());
+    const reply = await sendBytes(bytes());
 
     if (reply !== '') expect(reply).toMatch(/^HTTP\/1\.1 4\d\d /);
     expect(reply).not.toMatch(/<html|<pre|node:internal|\.ts:\d+/i);
@@ -118,7 +118,7 @@ describe('malformed requests on the wire', () => {
 
   test('a request smuggled in the body of another request is not served', async () => {
     const innerRequest = `GET /health/live HTTP/1.1${crlf}${hostHeader()}${crlf}${crlf}`;
-    const reply = await send(
+    const reply = await sendBytes(
       `${postRequestHead()}Content-Length: ${innerRequest.length}${crlf}Transfer-Encoding: chunked${crlf}${crlf}0${crlf}${crlf}${innerRequest}`,
     );
 
@@ -127,7 +127,7 @@ describe('malformed requests on the wire', () => {
   });
 
   test('a request with headers that are too large is answered 431 with an error code', async () => {
-    const reply = await send(
+    const reply = await sendBytes(
       `GET /v1 HTTP/1.1${crlf}${hostHeader()}${crlf}X: ${'a'.repeat(40_000)}${crlf}${crlf}`,
     );
 
@@ -136,7 +136,7 @@ describe('malformed requests on the wire', () => {
   });
 
   test('a health check is answered under any Host header', async () => {
-    const reply = await send(
+    const reply = await sendBytes(
       `GET /health/live HTTP/1.1${crlf}Host: 10.1.2.3:8080${crlf}Connection: close${crlf}${crlf}`,
     );
 

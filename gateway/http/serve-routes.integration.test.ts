@@ -105,11 +105,11 @@ describe('authentication', () => {
   test('happens once for concurrent requests, and its result is cached until auth announces a change', async () => {
     const token = stage.tokenFor();
     stage.standIns.auth.listIdentities = async () => emptyPage;
-    const before = stage.lookUps.count;
+    const lookUpsBefore = stage.lookUps.count;
     await Promise.all(
       Array.from({ length: 5 }, () => sendRequest(url, '/v1/identities', { token })),
     );
-    expect(stage.lookUps.count - before).toBe(1);
+    expect(stage.lookUps.count - lookUpsBefore).toBe(1);
 
     stage.claimsByToken.delete(token);
     stage.buses.auth.nats.publish('evt.auth.identity.revoked', '{}');

@@ -95,8 +95,8 @@ test("the caller's trace is continued in the components, in every MCP version", 
         _meta: { traceparent: createTraceparent(traceId) },
         name: 'tool of-the-caller',
       };
-      const other = { ...toolCall, method: 'tools/of-the-caller', params };
-      await postMcp(gateway.url, stage.tokenFor(), { body: other });
+      const otherMessage = { ...toolCall, method: 'tools/of-the-caller', params };
+      await postMcp(gateway.url, stage.tokenFor(), { body: otherMessage });
       await postMcp(gateway.url, stage.tokenFor(), { body: { ...toolCall, params } });
       const statelessCall = createStatelessRequest('tools/call', toolCall.params);
       const { params: sent } = statelessCall.body as { params: { _meta: object } };

@@ -31,7 +31,7 @@ describe('public pages', () => {
   ])('requests to %s are limited per client address', async (path) => {
     await using gateway = await stage.gateway({ RATE_PUBLIC_PER_MINUTE: '3' });
     const statuses: number[] = [];
-    for (let time = 0; time < 4; time += 1) statuses.push((await load(gateway.url, path)).status);
+    for (let round = 0; round < 4; round += 1) statuses.push((await load(gateway.url, path)).status);
 
     expect(statuses.slice(0, 3)).not.toContain(429);
     expect(statuses[3]).toBe(429);
@@ -70,20 +70,20 @@ describe('invalid credentials', () => {
     '%s reach auth only at a limited rate per client address',
     async ([, attempt]) => {
       await using gateway = await stage.gateway({ RATE_PUBLIC_PER_MINUTE: '3' });
-      const before = stage.lookUps.count;
+      const lookUpsBefore = stage.lookUps.count;
       const statuses: number[] = [];
-      for (let time = 0; time < 6; time += 1) {
-        statuses.push((await attempt(gateway.url, `wrong-${time}`)).status);
+      for (let round = 0; round < 6; round += 1) {
+        statuses.push((await attempt(gateway.url, `wrong-${round}`)).status);
       }
 
       expect(statuses).toEqual([401, 401, 401, 429, 429, 429]);
-      expect(stage.lookUps.count - before).toBe(3);
+      expect(stage.lookUps.count - lookUpsBefore).toBe(3);
     },
   );
 
   test('do not exceed the limit on requests to auth when they are sent concurrently', async () => {
     await using gateway = await stage.gateway({ RATE_PUBLIC_PER_MINUTE: '3' });
-    const before = stage.lookUps.count;
+    const lookUpsBefore = stage.lookUps.count;
     const replies = await Promise.all(
       Array.from({ length: 20 }, (_, at) =>
         sendRequest(gateway.url, '/v1/identities', { token: `wrong-${at}` }),
@@ -92,7 +92,7 @@ describe('invalid credentials', () => {
 
     expect(replies.filter(({ status }) => status === 401)).toHaveLength(3);
     expect(replies.filter(({ status }) => status === 429)).toHaveLength(17);
-    expect(stage.lookUps.count - before).toBe(3);
+    expect(stage.lookUps.count - lookUpsBefore).toBe(3);
   });
 
   test('from one client address do not use up the limit of another', async () => {
@@ -117,7 +117,7 @@ describe('invalid credentials', () => {
 describe('a valid credential', () => {
   test('does not count towards the limit of its client address', async () => {
     await using gateway = await stage.gateway({ RATE_PUBLIC_PER_MINUTE: '1' });
-    for (let time = 0; time < 5; time += 1) {
+    for (let round = 0; round < 5; round += 1) {
       const token = stage.tokenFor(createAgentPrincipal());
       expect((await sendRequest(gateway.url, '/v1/identities', { token })).status).toBe(200);
     }

@@ -10,10 +10,10 @@ describe('rate limits', () => {
   test('refuse an identity that is over its quota, and tell it how long it must wait', () => {
     const limits = limitsOf({ identityPerMinute: 2 });
     limits.countRequest(caller);
-    const last = limits.countRequest(caller);
+    const lastResult = limits.countRequest(caller);
     const { refusal, headers } = limits.countRequest(caller);
 
-    expect(last.refusal).toBeNull();
+    expect(lastResult.refusal).toBeNull();
     expect(refusal).toMatchObject({ code: 'rate_limited', details: { retry_after: 30 } });
     expect(headers).toEqual({
       ratelimit: '"identity";r=0;t=60',
@@ -71,9 +71,9 @@ describe('rate limits', () => {
     expect(limits.countSignIn(addressIn('a', 2)).refusal).toBeNull();
     expect(limits.countSignIn(addressIn('a', 3)).refusal).toMatchObject({ code: 'rate_limited' });
     expect(limits.countSignIn(addressIn('b', 3)).refusal).toBeNull();
-    for (const kind of ['countRegistration', 'countPublicRequest'] as const) {
-      expect(limits[kind](addressIn('a', 1)).refusal).toBeNull();
-      expect(limits[kind](addressIn('a', 2)).refusal).not.toBeNull();
+    for (const method of ['countRegistration', 'countPublicRequest'] as const) {
+      expect(limits[method](addressIn('a', 1)).refusal).toBeNull();
+      expect(limits[method](addressIn('a', 2)).refusal).not.toBeNull();
     }
   });
 

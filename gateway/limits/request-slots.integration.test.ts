@@ -52,7 +52,7 @@ const expectAllSlotsTaken = (takenSlots: { refusals: () => readonly Response[] }
 
 describe('a caller with many unanswered requests', () => {
   const claims: Principal = { ...createAgentPrincipal(), scopes: ['user', 'approvals'] };
-  const others: readonly [name: string, other: Principal][] = [
+  const otherCallers: readonly [name: string, other: Principal][] = [
     [
       'another agent of the user',
       { ...createAgentPrincipal(), orgId: claims.orgId, userId: claims.userId },
@@ -87,7 +87,7 @@ describe('a caller with many unanswered requests', () => {
         message: expect.stringContaining('of this identity'),
       });
     }
-    for (const [name, other] of others) {
+    for (const [name, other] of otherCallers) {
       const { status } = await sendRequest(gateway.url, '/v1/status', {
         token: stage.tokenFor(other),
       });
@@ -120,7 +120,7 @@ describe('a caller with many unanswered requests', () => {
         expectAllSlotsTaken(takenSlots);
       }, 30_000);
       expect(takenSlots.refusals().every(({ status }) => status === 429)).toBe(true);
-      for (const [name, other] of others) {
+      for (const [name, other] of otherCallers) {
         const hangingRequest = await openHangingRequests(gateway.url, stage.tokenFor(other), path);
         await vi.waitFor(() => expect(hangingRequest.statuses(), name).toContain(200), 30_000);
         hangingRequest.end();

@@ -55,6 +55,6 @@ test.for([
     { type: 'object', properties: { type: { type: 'string' }, items: {} } },
     { type: 'object', properties: { type: { type: 'string' }, items: anySchema } },
   ],
-] as const)('portableSchema %s', ([, given, expected]) => {
+] as const)('toPortableSchema %s', ([, given, expected]) => {
   expect(schemaOf(given)).toEqual({ type: 'object', properties: { it: expected } });
 });

@@ -223,8 +223,8 @@ const operationHandlers: Record<Operation, (given: Input, call: ToolCall) => Pro
         ...(reason === undefined ? {} : { reason }),
       });
       if (!body.success) {
-        const given = [provider, template, connection].filter((each) => each !== undefined);
-        throw given.length === 1
+        const givenSources = [provider, template, connection].filter((each) => each !== undefined);
+        throw givenSources.length === 1
           ? invalidArgumentsError(body.error)
           : invalidRequest('request_connection needs one of provider, template and connection.', [
               { path: 'provider', message: 'is required, unless template or connection is given' },
@@ -233,13 +233,13 @@ const operationHandlers: Record<Operation, (given: Input, call: ToolCall) => Pro
       const {
         authorization_url,
         request_id: request,
-        ...asked
+        ...requestedConnection
       } = await deps.executor.createConnection(
         { principal: caller.principal, body: body.data, context },
         deadlineIn(connectionMsMax),
       );
       const next = request === undefined ? undefined : createWaitStep(request, 'authorization_url');
-      return { connection: asked, authorization_url, ...(next && { request_id: request, next }) };
+      return { connection: requestedConnection, authorization_url, ...(next && { request_id: request, next }) };
     },
   };
 
@@ -255,11 +255,11 @@ function getService({
   if (nameReference.safeParse(name).success) {
     return deps.registry.getService({ principal, name }, deadlineIn(requestMsMax));
   }
-  const meant = nameMeantBy(name);
+  const suggestedName = nameMeantBy(name);
   throw new AppError(
     'unknown_service',
     'No service has that name; service_status without service lists them.',
-    { details: meant === undefined ? {} : { did_you_mean: meant } },
+    { details: suggestedName === undefined ? {} : { did_you_mean: suggestedName } },
   );
 }
 

@@ -418,7 +418,7 @@ describe('a suspended action', () => {
   });
 
   test("does not depend on the answer to an elicitation, which may reach another replica or come from another client", async () => {
-    await using other = await stage.gateway();
+    await using otherReplica = await stage.gateway();
     const claims = createAgentPrincipal();
     const token = stage.tokenFor(claims);
     const openedSession = await postMcp(url, token, {
@@ -444,7 +444,7 @@ describe('a suspended action', () => {
       body: { jsonrpc: '2.0', id: request.id, result: { action } },
     });
     const answerOfStranger = await postMcp(url, stage.tokenFor(), answer('decline'));
-    const answerElsewhere = await postMcp(other.url, token, {
+    const answerElsewhere = await postMcp(otherReplica.url, token, {
       ...answer('accept'),
       headers: session,
     });
@@ -729,8 +729,8 @@ describe('requests for services', () => {
       isNew: false,
     });
     const wanted = { ...wantedService, actions: ['create'] };
-    const own = await call('service_auth', wanted, stage.tokenFor({ chain, ...claims }));
-    expect(own.structured).toMatchObject({
+    const answerToRequester = await call('service_auth', wanted, stage.tokenFor({ chain, ...claims }));
+    expect(answerToRequester.structured).toMatchObject({
       url: incompleteRequest.url,
       note: expect.stringContaining('create'),
       next: { tool: 'service_auth', arguments: cancelCall },
@@ -781,9 +781,9 @@ describe('requests for services', () => {
       structured: { request: { status: 'open' }, next: { tool: 'service_auth' } },
     });
 
-    const before = readCount;
+    const readCountBefore = readCount;
     const heldCall = call('service_auth', { ...statusCall, wait: 60 });
-    await expect.poll(() => readCount).toBe(before + 1);
+    await expect.poll(() => readCount).toBe(readCountBefore + 1);
     await stage.announce(createClosedEvent(randomUUID()));
     status = 'declined';
     await stage.announce({ ...createClosedEvent(requestId), position: 2 });

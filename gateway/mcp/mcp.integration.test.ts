@@ -129,39 +129,39 @@ describe('a page of another origin', () => {
   });
   afterAll(() => openGateway[Symbol.asyncDispose]());
 
-  const exposed = (reply: Response) => [
+  const statusAndOrigin = (reply: Response) => [
     reply.status,
     reply.headers.get('access-control-allow-origin'),
   ];
-  const ask = (method: string, from: string, more: Record<string, string> = {}) =>
+  const sendFrom = (method: string, from: string, moreHeaders: Record<string, string> = {}) =>
     fetch(`${openGateway.url}/mcp`, {
       method,
-      headers: { origin: from, 'content-type': 'application/json', ...more },
+      headers: { origin: from, 'content-type': 'application/json', ...moreHeaders },
       ...(method === 'POST' && {
         body: JSON.stringify(createToolCall('service_auth', { operation: 'whoami' })),
       }),
     });
 
   test('may use the endpoint with a bearer token if the operator has named its origin', async () => {
-    const preflight = await ask('OPTIONS', origin, { 'access-control-request-method': 'POST' });
-    expect(exposed(preflight)).toEqual([204, origin]);
+    const preflight = await sendFrom('OPTIONS', origin, { 'access-control-request-method': 'POST' });
+    expect(statusAndOrigin(preflight)).toEqual([204, origin]);
     expect(preflight.headers.get('access-control-allow-headers')).toContain('Authorization');
 
-    const refused = await ask('POST', origin);
-    expect(exposed(refused)).toEqual([401, origin]);
-    expect(refused.headers.get('access-control-expose-headers')).toContain('WWW-Authenticate');
+    const refusedReply = await sendFrom('POST', origin);
+    expect(statusAndOrigin(refusedReply)).toEqual([401, origin]);
+    expect(refusedReply.headers.get('access-control-expose-headers')).toContain('WWW-Authenticate');
 
     const token = stage.tokenFor(createAgentPrincipal());
-    const answered = await ask('POST', origin, { authorization: `Bearer ${token}` });
-    expect(exposed(answered)).toEqual([200, origin]);
-    expect(answered.headers.get('access-control-allow-credentials')).toBeNull();
+    const acceptedReply = await sendFrom('POST', origin, { authorization: `Bearer ${token}` });
+    expect(statusAndOrigin(acceptedReply)).toEqual([200, origin]);
+    expect(acceptedReply.headers.get('access-control-allow-credentials')).toBeNull();
   });
 
   test.for(['https://evil.example', 'https://inspector.example.evil.example', 'null'])(
     'is refused if the operator has not named its origin: %s',
     async (from) => {
       for (const method of ['OPTIONS', 'POST'])
-        expect(exposed(await ask(method, from))).toEqual([403, null]);
+        expect(statusAndOrigin(await sendFrom(method, from))).toEqual([403, null]);
     },
   );
 });

@@ -3,7 +3,7 @@ export function mutate(frame: string, seed: number): Buffer {
   const random = createRandom(seed + 1);
   let bytes: Buffer = Buffer.from(frame);
   const changeCount = 1 + Math.floor(random() * 4);
-  for (let time = 0; time < changeCount; time += 1) {
+  for (let changeNumber = 0; changeNumber < changeCount; changeNumber += 1) {
     const at = Math.floor(random() * bytes.length);
     const change = changes[Math.floor(random() * changes.length)];
     if (change !== undefined) bytes = change(bytes, at, random);

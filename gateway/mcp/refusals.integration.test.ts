@@ -278,11 +278,11 @@ describe('a session', () => {
   test('is valid for its agent, with any key of the agent and on any replica', async () => {
     const claims = createAgentPrincipal();
     const { own, id } = await openSession(claims);
-    await using other = await stage.gateway();
+    await using otherReplica = await stage.gateway();
 
     expect(await pingInSession(own, id)).toBe(200);
-    expect(await pingInSession(own, id, other.url)).toBe(200);
-    expect(await pingInSession(stage.tokenFor(claims), id, other.url)).toBe(200);
+    expect(await pingInSession(own, id, otherReplica.url)).toBe(200);
+    expect(await pingInSession(stage.tokenFor(claims), id, otherReplica.url)).toBe(200);
   });
 
   test('does not exist for any other caller', async () => {

@@ -108,13 +108,13 @@ describe('the stream of GET /mcp', () => {
   test('does not notify clients whose MCP connection was not changed', async () => {
     const claims = createOauthAgent();
     using ownStream = await openStream(stage.tokenFor(claims));
-    const others = [
+    const otherCallers = [
       createOauthAgent(),
       { ...claims, orgId: createAgentPrincipal().orgId },
       { ...claims, credential: { ...claims.credential, clientId: 'client-2' } },
       createAgentPrincipal(),
     ];
-    const streams = await Promise.all(others.map((other) => openStream(stage.tokenFor(other))));
+    const streams = await Promise.all(otherCallers.map((other) => openStream(stage.tokenFor(other))));
 
     await publishAuthEvent(claims, 'mcp_connection.changed');
 

@@ -236,10 +236,10 @@ function gatePathOf(flowId: string, returnTo: string | null): string {
 function againPathOf(deps: Deps, request: FastifyRequest, error: AppError): string | null {
   const { url } = request.routeOptions;
   if (url === callbackPath || url === choicePath) {
-    const given = (url === callbackPath ? request.query : request.body) as
+    const fields = (url === callbackPath ? request.query : request.body) as
       | { state?: unknown }
       | undefined;
-    return returnToOfState(deps, request, textOf(given?.state));
+    return returnToOfState(deps, request, textOf(fields?.state));
   }
   if (url !== gatePath) return null;
   if (error.code === 'unavailable') return gatePathOf(idInPath(request), returnToOf(request));

@@ -430,9 +430,9 @@ describe('a one-time link', () => {
   const linkPath = '/sign-in?token=abc';
 
   test('shows when it is opened that it no longer works, without the reason and without a sign-in', async () => {
-    const asked: string[] = [];
+    const checkedTokens: string[] = [];
     stage.standIns.auth.checkSignInLink = async ({ token }) => {
-      asked.push(token);
+      checkedTokens.push(token);
       return { works: false };
     };
     stage.standIns.auth.signIn = () => Promise.reject(new Error('nobody pressed a button'));
@@ -442,7 +442,7 @@ describe('a one-time link', () => {
     expect(status).toBe(410);
     expect(text).toContain('This link no longer works');
     expect(text).not.toContain('<form');
-    expect(asked).toEqual(['abc']);
+    expect(checkedTokens).toEqual(['abc']);
     const opened = await load(linkPath, { headers: createSessionHeaders() });
     expect([opened.status, opened.text.includes('You are signed in')]).toEqual([200, true]);
   });
@@ -459,8 +459,8 @@ describe('a one-time link', () => {
   });
 
   test('leads to the choice of a password, and then to the page that was opened before in this browser', async () => {
-    const wanted = '/approvals/1?tab=all';
-    const first = await load(addReturnTo('/sign-in', wanted));
+    const wantedPage = '/approvals/1?tab=all';
+    const first = await load(addReturnTo('/sign-in', wantedPage));
     const cookie = first.headers.getSetCookie().find((each) => each.startsWith('gateway_wanted='));
     expect(cookie).toMatch(/; HttpOnly; SameSite=Lax$/);
 
@@ -469,7 +469,7 @@ describe('a one-time link', () => {
       headers: { cookie: cookie?.split(';')[0] ?? '' },
     });
 
-    expect(pressed.headers.get('location')).toBe(addReturnTo('/sign-in/password', wanted));
+    expect(pressed.headers.get('location')).toBe(addReturnTo('/sign-in/password', wantedPage));
     expect(pressed.headers.getSetCookie()).toContainEqual(
       expect.stringMatching(/^gateway_wanted=; Path=\/; Max-Age=0;/),
     );
@@ -477,8 +477,8 @@ describe('a one-time link', () => {
 
   test.for(['//evil.example', '/v1/sign-out', '/%5Cevil.example', 'https://evil.example', '%'])(
     'does not redirect to %j if the cookie names it as the page to open',
-    async (wanted) => {
-      const cookie = `gateway_wanted=${encodeURIComponent(wanted)}`;
+    async (wantedPage) => {
+      const cookie = `gateway_wanted=${encodeURIComponent(wantedPage)}`;
       const pressed = await load('/sign-in', { form: { token: 'abc' }, headers: { cookie } });
       expect(pressed.headers.get('location')).toBe('/sign-in/password');
     },
@@ -495,7 +495,7 @@ describe('sign-in attempts from one client address', () => {
   ])('are limited if they are made %s', async ([, attempt]) => {
     await using limited = await stage.gateway({ RATE_SIGN_IN_PER_MINUTE: '2' });
     const statuses: number[] = [];
-    for (let time = 0; time < 3; time += 1) statuses.push((await attempt(limited.url)).status);
+    for (let repetition = 0; repetition < 3; repetition += 1) statuses.push((await attempt(limited.url)).status);
     // The other gateway of these tests may count as a second replica, which halves the quota.
     expect(statuses[0]).not.toBe(429);
     expect(statuses).toContain(429);

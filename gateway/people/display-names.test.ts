@@ -10,13 +10,13 @@ const requester = { ...bot, path: [...bot.path] };
 const bob = { id: 'bob', kind: 'user' as const, name: 'bob', path: ['bob'] };
 
 function authWith(names: Record<string, string>) {
-  const asked: string[][] = [];
+  const askedIds: string[][] = [];
   return {
-    asked,
+    askedIds,
     listDisplayNames: async ({ ids }: { ids: string[] }) => {
-      asked.push(ids);
-      const known = ids.flatMap((id) => (names[id] ? [{ id, displayName: names[id] }] : []));
-      return { names: known };
+      askedIds.push(ids);
+      const knownNames = ids.flatMap((id) => (names[id] ? [{ id, displayName: names[id] }] : []));
+      return { names: knownNames };
     },
   };
 }
@@ -52,7 +52,7 @@ describe('the display names of people', () => {
       ],
       next_cursor: 'next',
     });
-    expect(auth.asked).toEqual([['bot', 'bob']]);
+    expect(auth.askedIds).toEqual([['bot', 'bob']]);
   });
 
   test('are left out if they cannot be read, and the answer is sent without them', async () => {

@@ -82,12 +82,12 @@ async function addDisplayNames<Item extends ShowsIdentities>(
     return name === undefined ? identity : { ...identity, display_name: name };
   };
   return items.map((item) => {
-    const shown = memberNames.flatMap((member) => {
+    const namedMembers = memberNames.flatMap((member) => {
       const value = item[member];
       if (value === undefined || value === null) return [];
       return [[member, Array.isArray(value) ? value.map(addName) : addName(value as never)] as const];
     });
-    return { ...item, ...Object.fromEntries(shown) };
+    return { ...item, ...Object.fromEntries(namedMembers) };
   });
 }
 

@@ -172,7 +172,7 @@ describe('the line of a request in the log', () => {
   });
 
   test('is written even if the client disconnects before the answer', async () => {
-    const before = gateway.lines().length;
+    const linesBefore = gateway.lines().length;
     let isAsked = false;
     const client = new AbortController();
     const answer = Promise.withResolvers<never>();
@@ -196,7 +196,7 @@ describe('the line of a request in the log', () => {
     client.abort();
     await expect(pendingFetch).rejects.toThrow('abort');
 
-    await pollUntil(() => gateway.lines().length > before, 'the line');
+    await pollUntil(() => gateway.lines().length > linesBefore, 'the line');
     answer.reject(new AppError('unknown_action', 'No such action.'));
     expect(gateway.lines().at(-1)).toMatchObject({ status: null, outcome: 'client_gone' });
   });

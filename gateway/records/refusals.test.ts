@@ -63,8 +63,8 @@ describe('refusals', () => {
     await refusals.record(createRefusal({ code: 'forbidden' }));
     await refusals.record(createRefusal({ type: 'approval.refused' }));
     await refusals.record(createRefusal({ fields: { service: 'github', action: 'b' } }));
-    const other = { principal: 'signed', claims: createAgentPrincipal() };
-    await refusals.record(createRefusal({ caller: other }));
+    const otherCaller = { principal: 'signed', claims: createAgentPrincipal() };
+    await refusals.record(createRefusal({ caller: otherCaller }));
     expect(published).toHaveLength(5);
 
     await refusals[Symbol.asyncDispose]();

@@ -29,11 +29,11 @@ export function approvalHandlers(deps: Deps): HandlersOf<typeof approvalRoutes> 
         },
         deadline,
       );
-      const shown = page.then(({ items, next_cursor }) => ({
+      const shownPage = page.then(({ items, next_cursor }) => ({
         items: items.map((item) => showApproval(item, cards)),
         next_cursor,
       }));
-      return answer(200, withDisplayNamesOnPage(auth, { principal, deadline }, shown));
+      return answer(200, withDisplayNamesOnPage(auth, { principal, deadline }, shownPage));
     },
     getApproval: ({ caller: { principal }, params: { id }, deadline }) =>
       answer(

@@ -334,17 +334,17 @@ describe('a call body', () => {
   });
 
   test('with a text body is measured if the text is JSON', () => {
-    const counted: number[] = [];
+    const countedValues: number[] = [];
     const parseAndCount = (body: string) =>
       parseCallBody(
         { service: 'github', method: 'POST', path: '/x', body },
         { idempotencyKey: null, waitMs: 0 },
-        { ...limits, onJsonText: ({ values }) => counted.push(values) },
+        { ...limits, onJsonText: ({ values }) => countedValues.push(values) },
       );
     parseAndCount('{"a":[1,2]}');
     parseAndCount('a letter, with {"a": [1, 2]} in it');
 
-    expect(counted).toEqual([4]);
+    expect(countedValues).toEqual([4]);
   });
 
   test('with params as JSON text is refused as invalid_request if a name occurs twice', () => {

@@ -20,19 +20,19 @@ describe('the types parameter', () => {
     expect(parseEventTypes(given)).toBeNull();
   });
 
-  test.for<[given: string, meant: string | undefined]>([
+  test.for<[given: string, suggestion: string | undefined]>([
     ['approval.raise', 'approval.raised'],
     ['nonsense', undefined],
     ['approval.remembered', undefined],
     ['action.*', undefined],
     ['*', undefined],
-  ])('with the value %j is refused with the suggestion %j', ([given, meant]) => {
+  ])('with the value %j is refused with the suggestion %j', ([given, suggestion]) => {
     expect(() => parseEventTypes(given)).toThrow(
       expect.objectContaining({
         code: 'invalid_request',
         details: {
           issues: [
-            expect.objectContaining({ path: 'types', ...(meant ? { did_you_mean: meant } : {}) }),
+            expect.objectContaining({ path: 'types', ...(suggestion ? { did_you_mean: suggestion } : {}) }),
           ],
         },
       }),

@@ -8,10 +8,10 @@ describe('a token bucket', () => {
   test('allows as many requests at once as its quota, and then single requests as it refills', () => {
     const bucket = createFullBucket(perMinute(60), 0);
 
-    for (let left = 59; left >= 0; left -= 1) {
+    for (let remainingRequests = 59; remainingRequests >= 0; remainingRequests -= 1) {
       expect(takeTokens(bucket, perMinute(60), { nowMs: 0 })).toMatchObject({
         allowed: true,
-        remaining: left,
+        remaining: remainingRequests,
       });
     }
     expect(takeTokens(bucket, perMinute(60), { nowMs: 0 })).toMatchObject({

@@ -311,14 +311,14 @@ function searchIn({
   action?: string;
   say?: string;
 }): NextStep {
-  const shown = say === undefined ? {} : { say };
+  const sayField = say === undefined ? {} : { say };
   return {
     request: {
       method: 'GET',
       path: `/v1/search?${new URLSearchParams(fields).toString()}`,
-      ...shown,
+      ...sayField,
     },
-    toolCall: { tool: 'service_search', arguments: fields, ...shown },
+    toolCall: { tool: 'service_search', arguments: fields, ...sayField },
   };
 }
 
