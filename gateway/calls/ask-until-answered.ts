@@ -100,8 +100,8 @@ async function toAnswer<T>(pendingRequest: Promise<T>): Promise<Answer<T>> {
 }
 
 /**
- * The error if the outcome is still open after every executor that was asked has answered. If one
- * of them may have sent the call, the answer of the call is lost.
+ * Returns the error if the outcome is still open after every executor that was asked has answered.
+ * If one of them may have sent the call, the answer to the call is lost.
  */
 function combineErrors(errors: readonly AppError[]): AppError {
   const mayHaveSentCall = ({ code, details }: AppError) =>

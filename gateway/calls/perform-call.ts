@@ -58,8 +58,8 @@ async function runCall(
     return awaitDecision(deps, incomingCall, state);
   }
 
-  // 3. Permission: policy walks the chain and signs its decision.
-  // 5. Audit: the gateway records the errors with which policy refuses the call.
+  // 3. Permission: policy decides along the caller's chain of identities, and signs its decision.
+  // 5. Audit: if policy refuses the call with an error, the gateway records the error.
   const { call, options } = parsedCall;
   const decision = await recordRefusals(
     deps,

@@ -13,7 +13,10 @@ import type { Listeners } from './listeners.ts';
  */
 export type Feed = Pick<Listeners<FeedItem | null>, 'subscribe'> & Disposable;
 
-/** Opens one core subscription for all SSE readers and waiting calls of this gateway (docs/reference/events.md#sse). */
+/**
+ * Opens one core subscription of NATS, which all SSE readers and waiting calls of this gateway share
+ * (docs/reference/events.md#sse).
+ */
 export function openFeed(bus: Bus, logger: Logger): Feed {
   const listeners = createListeners<FeedItem | null>();
   let newestPosition: number | null = null;

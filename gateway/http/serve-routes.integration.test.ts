@@ -544,7 +544,7 @@ describe('status and health', () => {
     });
   });
 
-  test('the status is degraded, and the executor is busy, if all slots of the executor are taken', async () => {
+  test('the status reports the executor as busy, and is degraded, if all slots of the executor are taken', async () => {
     const { standIns: neighbours } = stage;
     for (const component of Object.values(neighbours)) {
       (component as { ping: () => Promise<object> }).ping = async () => ({});

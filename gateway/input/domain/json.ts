@@ -103,8 +103,8 @@ function inexactNumberError(path: string, text: string): AppError {
 }
 
 /**
- * The most numbers that parsing would change. Lists of ids are shorter. Reading such a number costs
- * a hundred times as much as reading a short one.
+ * The most numbers in one text that parsing would change. Lists of ids are shorter. Reading such a
+ * number costs a hundred times as much as reading a short one.
  */
 const inexactNumbersMax = 10_000;
 
