@@ -35,7 +35,7 @@ test.each([
   expect(() => parseSafeUrl(url)).toThrow(/is refused|is not a URL/);
 });
 
-test('the advice on a gateway that does not answer at ::1 names the address at which one listens', () => {
+test('for the address ::1, the advice names the address at which a gateway listens by default', () => {
   expect(adviseOnAddress('http://[::1]:8080')).toContain('use http://127.0.0.1:8080,');
   expect(adviseOnAddress('http://127.0.0.1:8080')).not.toContain('HOST');
 });
@@ -53,7 +53,7 @@ test.each([
   ['https://a.example:8443/mcp', false],
   ['nonsense', false],
 ])(
-  'asked whether the resource %s covers the endpoint https://a.example/mcp, coversEndpoint answers %s',
+  'coversEndpoint, for the resource %s and the endpoint https://a.example/mcp, returns %s',
   (resource, expected) => {
     expect(coversEndpoint(resource, new URL('https://a.example/mcp'))).toBe(expected);
   },

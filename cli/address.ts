@@ -6,7 +6,7 @@ const loopbackHostPattern = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 
 /**
  * The gateway's base URL, without a slash at the end. The URL of its MCP endpoint is accepted too,
- * because people often have that URL at hand.
+ * because that is the URL that people often copy.
  *
  * @throws Refusal if the text is not a URL to which a credential may be sent.
  */
@@ -28,8 +28,9 @@ export function mcpEndpoint(gateway: string): URL {
 }
 
 /**
- * Throws unless the address uses TLS or is on this machine: every request carries a credential or
- * leads to one (RFC 8252 section 8.3, OAuth 2.1 section 1.5).
+ * Throws unless the address uses TLS or is on this machine. The reason is that every request
+ * carries a credential, or belongs to the login that leads to a credential (RFC 8252 section 8.3,
+ * OAuth 2.1 section 1.5).
  */
 export function parseSafeUrl(address: string): URL {
   const url = URL.parse(address);
@@ -42,7 +43,7 @@ export function isLoopbackHttp(url: URL): boolean {
   return url.protocol === 'http:' && loopbackHostPattern.test(url.hostname);
 }
 
-/** What to do when a gateway does not answer at the address. */
+/** Says what a person can do when a gateway does not answer at the address. */
 export function adviseOnAddress(gateway: string): string {
   const url = URL.parse(gateway);
   if (url?.hostname !== '[::1]') return 'Check the address, and that it is running.';

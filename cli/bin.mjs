@@ -1,8 +1,8 @@
 #!/usr/bin/env node
-// Runs the CLI with Node 24, whichever Node version the editor or shell has found. This file is
-// plain JavaScript that Node 20 understands. It installs nothing, and writes nothing to stdout,
-// because stdout carries only JSON-RPC frames. The package of the command line has a copy of it
-// beside the compiled program.
+// Runs the CLI with Node 24, even if the editor or shell has started this file with another version
+// of Node. This file is plain JavaScript that Node 20 understands. It installs nothing, and writes
+// nothing to stdout, because stdout carries only JSON-RPC frames. The npm package of the CLI
+// contains a copy of this file beside the compiled program.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -32,7 +32,10 @@ if (Number(process.versions.node.split('.', 1)[0]) >= nodeMajor) {
   }
 }
 
-/** The Node 24 that npm installs as an optional package on Linux; undefined without it. */
+/**
+ * The path of the Node 24 that npm installs as an optional package on Linux; undefined if it is not
+ * installed.
+ */
 function findInstalledNode() {
   try {
     const name = `node-${process.platform}-${process.arch}`;

@@ -2,9 +2,9 @@ import type { Environment } from './settings.ts';
 
 /** One command of the program, as a row of the table in `commands.ts`. */
 export interface CommandRow {
-  /** The words that call it, then its arguments: `approvals show <id>`. */
+  /** The words that a person types, then the arguments: `approvals show <id>`. */
   readonly usage: string;
-  /** What it does, as a person reads it in the help. */
+  /** What the command does, in the words of the help. */
   readonly about: string;
   readonly options?: readonly OptionRow[];
   /** More of the help: examples and environment variables. */
@@ -13,7 +13,10 @@ export interface CommandRow {
   readonly run: (invocation: Invocation) => Promise<void>;
 }
 
-/** An option in the notation of commander: `--ttl <time>`. One that repeats gives a list. */
+/**
+ * An option in the notation of commander: `--ttl <time>`. An option that may be repeated has a list
+ * as its value.
+ */
 export type OptionRow = readonly [flags: string, about: string, repeats?: 'repeats'];
 
 export interface Invocation {
@@ -23,7 +26,7 @@ export interface Invocation {
   readonly environment: Environment;
 }
 
-/** The words of a row without its arguments. */
+/** The words of a command, without its arguments. */
 export function wordsOf({ usage }: Pick<CommandRow, 'usage'>): string[] {
   return usage.split(' ').filter((word) => /^[a-z]/.test(word));
 }

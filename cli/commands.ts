@@ -30,7 +30,7 @@ const variables = `
 
 /**
  * The table of commands. Each command loads its code only when it runs, so that no command waits
- * for the code of the others.
+ * until the code of other commands is loaded.
  */
 export const commands: readonly CommandRow[] = [
   {

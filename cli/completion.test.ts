@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { commands } from './commands.ts';
 import { createCompletion } from './completion.ts';
 
-/** What bash offers for a command line whose last word is incomplete. */
+/** The completions that bash offers for the last of these words, which is incomplete. */
 function completeInBash(...words: string[]): string[] {
   const script = `${createCompletion('bash', commands)}
 COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _action_gateway; printf '%s\\n' "\${COMPREPLY[@]}"`;
@@ -23,11 +23,11 @@ test.each([
     ['nothing', 'log'],
     ['login', 'logout'],
   ],
-])('bash completes the words %j as %j', (words, expected) => {
+])('for the words %j, bash offers the completions %j', (words, expected) => {
   expect(completeInBash(...words)).toEqual(expected);
 });
 
-test.each(['bash', 'zsh', 'fish'])('the completion for %s names every command', (shell) => {
+test.each(['bash', 'zsh', 'fish'])('the completion script for %s contains every command', (shell) => {
   const script = createCompletion(shell, commands);
   for (const { usage } of commands) {
     for (const word of usage.split(' ').filter((each) => /^[a-z]/.test(each))) {
@@ -36,6 +36,6 @@ test.each(['bash', 'zsh', 'fish'])('the completion for %s names every command', 
   }
 });
 
-test.each(['tcsh', 'constructor', ''])('there is no completion for the shell %j', (shell) => {
+test.each(['tcsh', 'constructor', ''])('the program offers no completion script for the shell %j', (shell) => {
   expect(() => createCompletion(shell, commands)).toThrow('bash, zsh or fish');
 });

@@ -2,7 +2,10 @@ import { wordsOf } from './command.ts';
 import type { CommandRow } from './command.ts';
 import { misuse } from './refusal.ts';
 
-/** What can follow some words of a command: more words and options, each with its meaning. */
+/**
+ * What can follow the words that are already typed. The outer key is these words; the inner map has
+ * each possible next word or option with its description.
+ */
 type Completions = ReadonlyMap<string, ReadonlyMap<string, string>>;
 
 const scripts: Readonly<Record<string, (completions: Completions) => string>> = {
@@ -12,8 +15,8 @@ const scripts: Readonly<Record<string, (completions: Completions) => string>> = 
 };
 
 /**
- * A script that completes the words and options of all commands in a shell. It holds the whole
- * table, so that completing starts no process.
+ * Creates a script that completes the words and options of all commands in a shell. The script
+ * contains the whole table of commands, so that completing does not start a process.
  *
  * @throws Refusal for a shell that is not bash, zsh or fish.
  */
@@ -44,7 +47,7 @@ function listCompletions(rows: readonly CommandRow[]): Completions {
   return completions;
 }
 
-/** One `case` branch for each path. Words of commands and options need no quoting. */
+/** One `case` branch for each command path. Command words and option names need no quoting. */
 function createCases(completions: Completions): string {
   return [...completions]
     .map(([path, words]) => `    '${path}') candidates='${[...words.keys()].join(' ')}' ;;`)
@@ -52,8 +55,8 @@ function createCases(completions: Completions): string {
 }
 
 /**
- * The words before the cursor are shortened from the end until they are words of a command, because
- * arguments and values of options follow those.
+ * Arguments and option values come after the words of a command. So the script drops words from the
+ * end of what was typed until the rest is the words of a command.
  */
 function createBashScript(completions: Completions): string {
   return `# Completion of action-gateway for bash.

@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers';
 
 import { lastingPort } from '../services-src/embedded/index.ts';
 
-/** One request to `/mcp` or below `/v1`, as the stand-in received it. */
+/** One request to `/mcp` or below `/v1`, as the simulated gateway received it. */
 export interface McpCall {
   readonly method: string;
   /** The path with its query. */
@@ -17,37 +17,43 @@ export interface McpCall {
 }
 
 /**
- * A stand-in for the gateway in tests. `/mcp` answers as the test says, and the authorization
- * server grants every request.
+ * A simulated gateway for tests. `/mcp` answers as the test specifies, and the authorization server
+ * grants every request.
  */
 export interface Gateway extends AsyncDisposable {
   readonly url: string;
   readonly calls: McpCall[];
   /** Bodies of the requests to each OAuth endpoint. */
   readonly oauthRequests: { path: string; body: URLSearchParams; json: Record<string, unknown> }[];
-  /** Access tokens that the stand-in accepts at the moment. */
+  /** The access tokens that the simulated gateway accepts at the moment. */
   readonly accessTokens: Set<string>;
   /** Refresh tokens that nobody has used yet. Using any other refresh token revokes all tokens. */
   readonly refreshTokens: Set<string>;
-  /** Stops listening and closes open connections; `restart` listens on the same port again. */
+  /** Stops listening and closes all connections. `restart` listens on the same port again. */
   readonly stop: () => Promise<void>;
   readonly restart: () => Promise<void>;
 }
 
 export interface GatewayBehaviour {
   readonly answerMcp?: (call: McpCall) => void | Promise<void>;
-  /** Answers requests below `/v1`, which need an access token too. */
+  /** Answers requests below `/v1`. They need an access token, as requests to `/mcp` do. */
   readonly answerRest?: (call: McpCall) => void | Promise<void>;
-  /** The token endpoint awaits this after it has used a refresh token and before it answers. */
+  /**
+   * The token endpoint awaits this function between marking a refresh token as used and answering.
+   */
   readonly whileRefreshing?: () => Promise<void>;
   /** Members to add to the answers of the token endpoint. */
   readonly addedTokenMembers?: Record<string, unknown>;
-  /** Answers authorization requests immediately, instead of showing a consent page. */
+  /**
+   * Answers authorization requests directly with these parameters instead of showing a consent
+   * page.
+   */
   readonly authorize?: (query: URLSearchParams) => Record<string, string>;
   /** Replaces the usual metadata documents. */
   readonly metadataDocuments?: Record<string, (url: string) => unknown>;
   /**
-   * Which clients the authorization server knows and so lets revoke tokens; by default all clients.
+   * Whether the authorization server knows a client, and therefore lets it revoke tokens. By
+   * default the server knows every client.
    */
   readonly knowsClient?: (id: string) => boolean;
   /** Whether `/mcp` accepts requests without an access token. */
@@ -57,11 +63,11 @@ export interface GatewayBehaviour {
 export async function startGateway(behaviour: GatewayBehaviour = {}): Promise<Gateway> {
   const {
     answerMcp: mcp = answerWithEcho,
-    addedTokenMembers: granted = {},
-    acceptsAnyone: open = false,
+    addedTokenMembers = {},
+    acceptsAnyone = false,
   } = behaviour;
   const calls: McpCall[] = [];
-  const oauth: Gateway['oauthRequests'] = [];
+  const oauthRequests: Gateway['oauthRequests'] = [];
   const accessTokens = new Set<string>();
   const refreshTokens = new Set<string>();
   let tokenCount = 0;
@@ -71,7 +77,7 @@ export async function startGateway(behaviour: GatewayBehaviour = {}): Promise<Ga
     const refresh_token = `CANARY-refresh-${tokenCount}`;
     accessTokens.add(access_token);
     refreshTokens.add(refresh_token);
-    return { access_token, refresh_token, token_type: 'Bearer', expires_in: 900, ...granted };
+    return { access_token, refresh_token, token_type: 'Bearer', expires_in: 900, ...addedTokenMembers };
   };
   const documents: Record<string, (url: string) => unknown> = {
     '/.well-known/oauth-protected-resource/mcp': (url) => ({
@@ -114,7 +120,7 @@ export async function startGateway(behaviour: GatewayBehaviour = {}): Promise<Ga
       if (!pathname.startsWith('/oauth/')) return json(response, 404, { error: 'not_found' });
       const isJson = headers['content-type']?.startsWith('application/json') === true;
       const form = method === 'GET' ? searchParams : new URLSearchParams(isJson ? '' : body);
-      oauth.push({ path: pathname, body: form, json: isJson ? JSON.parse(body) : {} });
+      oauthRequests.push({ path: pathname, body: form, json: isJson ? JSON.parse(body) : {} });
       await handleOAuth(pathname, form, response);
     })();
   });
@@ -125,7 +131,7 @@ export async function startGateway(behaviour: GatewayBehaviour = {}): Promise<Ga
   ): Promise<void> {
     calls.push(call);
     const token = /^Bearer (.+)$/.exec(call.headers.authorization ?? '')?.[1];
-    if (!open && !accessTokens.has(token ?? '') && token?.startsWith('aak_') !== true) {
+    if (!acceptsAnyone && !accessTokens.has(token ?? '') && token?.startsWith('aak_') !== true) {
       const challenge = `Bearer resource_metadata="${url}/.well-known/oauth-protected-resource/mcp", scope="mcp"`;
       call.response.setHeader('www-authenticate', challenge);
       json(call.response, 401, { error: 'unauthenticated', message: 'Sign in first.' });
@@ -178,7 +184,7 @@ export async function startGateway(behaviour: GatewayBehaviour = {}): Promise<Ga
   return {
     url,
     calls,
-    oauthRequests: oauth,
+    oauthRequests,
     accessTokens,
     refreshTokens,
     stop,
@@ -187,7 +193,10 @@ export async function startGateway(behaviour: GatewayBehaviour = {}): Promise<Ga
   };
 }
 
-/** Answers a request with a result that repeats its parameters; a notification gets no answer. */
+/**
+ * Answers a request with a result that repeats the parameters of the request. A notification gets
+ * no answer.
+ */
 export function answerWithEcho({ method, body, response }: McpCall): void {
   if (method === 'GET') return void response.writeHead(405).end();
   if (method === 'DELETE') return void response.writeHead(200).end();

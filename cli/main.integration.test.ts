@@ -41,7 +41,7 @@ test.each([
   [['completion', 'tcsh'], 'bash, zsh or fish'],
   [['login', '--url', 'gateway.example'], 'is not a URL'],
 ])(
-  'the program refuses the arguments %j as wrong usage, and does nothing',
+  'the program does nothing and reports wrong usage for the arguments %j',
   async (args, message) => {
     const { code, stdout, stderr } = await runToEnd(args);
     expect(code).toBe(2);
@@ -50,7 +50,7 @@ test.each([
   },
 );
 
-test('with --json an error that the gateway did not answer has a code too', async () => {
+test('with --json, an error that does not come from the gateway also has an error code', async () => {
   await using folder = await makeFolder();
   const { code, stderr } = await runToEnd(['whoami', '--json'], { XDG_CONFIG_HOME: folder.path });
   expect(code).toBe(3);
@@ -60,7 +60,7 @@ test('with --json an error that the gateway did not answer has a code too', asyn
   });
 });
 
-test('a malformed key or a missing file is refused without being printed', async () => {
+test('a malformed key or a missing key file is refused, and the key is not printed', async () => {
   const runWithWrongKey = await runToEnd(['mcp'], { ACTION_GATEWAY_KEY: 'CANARY-not-a-key' });
   expect(runWithWrongKey).toMatchObject({ code: 1, stdout: '' });
   expect(runWithWrongKey.stderr).toContain('ACTION_GATEWAY_KEY');
@@ -84,7 +84,7 @@ test.each([
   },
 );
 
-test('a login file that an option names has precedence over a key in the environment', async () => {
+test('a login file given by an option takes precedence over a key in the environment', async () => {
   await using folder = await makeFolder();
   const { stderr } = await runToEnd(['mcp', '--credential-file', join(folder.path, 'none.json')], {
     ACTION_GATEWAY_KEY: 'aak_CANARYkey',
@@ -92,7 +92,7 @@ test('a login file that an option names has precedence over a key in the environ
   expect(stderr).toContain('There is no login yet');
 });
 
-test('an agent key may be in a file, and the URL of the MCP endpoint may be given instead of the gateway’s URL', async () => {
+test('the agent key may be in a file, and the address may be the URL of the MCP endpoint', async () => {
   await using gateway = await startGateway();
   await using folder = await makeFolder();
   const file = join(folder.path, 'key');
@@ -113,7 +113,7 @@ test('an agent key is not sent without TLS', async () => {
   expect(stderr).toContain('must be https');
 });
 
-test('a loopback gateway is reached directly, whatever proxy the environment names', async () => {
+test('a gateway on this machine is reached directly, even if the environment names a proxy', async () => {
   await using gateway = await startGateway();
   const proxy = 'http://127.0.0.1:59999';
   await using shim = startProgram(['mcp', '--url', gateway.url], {
@@ -125,7 +125,7 @@ test('a loopback gateway is reached directly, whatever proxy the environment nam
   expect(await shim.nextFrame()).toMatchObject({ id: 1, result: {} });
 });
 
-test('the program runs from any folder, and through npm’s link', async () => {
+test('the program runs from any folder, and through the link that npm creates', async () => {
   await using folder = await makeFolder();
   const link = join(folder.path, 'action-gateway');
   await symlink(bin, link);

@@ -6,7 +6,8 @@ import { Refusal } from './refusal.ts';
 import { readVersion } from './version.ts';
 import { makePrintable, makePrintableText } from './words.ts';
 
-// A reader that has seen enough, such as `head`, closes stdout; that is no error.
+// A program that has read enough of the output, such as `head`, closes the pipe. That is not an
+// error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
 });
@@ -25,7 +26,10 @@ async function main(args: readonly string[]): Promise<void> {
   }
 }
 
-/** A refusal for a person, or with `--json` as JSON: the gateway's own error, where it is one. */
+/**
+ * Describes a refusal as text for a person, or as JSON with `--json`. The JSON is the gateway's own
+ * error if the gateway has refused.
+ */
 function describeRefusal(refusal: Refusal, args: readonly string[]): string {
   if (args.includes('--json')) {
     const error = errorCodes[refusal.exitCode] ?? 'failed';

@@ -35,8 +35,8 @@ export interface Program extends AsyncDisposable {
 }
 
 /**
- * Starts the real program as a process. Disposing an `mcp` program asserts that its stdout held
- * nothing but frames.
+ * Starts the real program as a process. Disposing an `mcp` program asserts that its stdout
+ * contained only frames.
  */
 export function startProgram(
   args: readonly string[],
@@ -62,7 +62,8 @@ export function startProgram(
     isEnded = true;
     for (const waiter of lineWaiters) waiter(undefined);
   };
-  // The promise also settles when a test no longer reads the lines.
+  // The waiting readers are also released when reading fails, for example because a test stopped
+  // reading.
   void collectLines().then(releaseWaiters, releaseWaiters);
   let stderrText = '';
   child.stderr.setEncoding('utf8').on('data', (part: string) => (stderrText += part));
@@ -123,7 +124,7 @@ export async function makeFolder(): Promise<AsyncDisposable & { path: string }> 
   return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true }) };
 }
 
-/** Writes a login file as `mcp login` does. */
+/** Writes a login file like the one that `mcp login` writes. */
 export async function writeLogin(
   path: string,
   gateway: string,

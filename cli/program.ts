@@ -20,7 +20,8 @@ const groups: Readonly<Record<string, string>> = {
 };
 
 /**
- * Runs the command that the arguments name. Help and version go to stdout, wrong use to stderr.
+ * Runs the command that the arguments name. Help and version go to stdout, messages about wrong
+ * usage to stderr.
  *
  * @returns the exit code, or undefined when a command ran and set `process.exitCode` itself.
  * @throws what the command throws.

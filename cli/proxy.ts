@@ -3,8 +3,8 @@ import http from 'node:http';
 import type { Environment } from './settings.ts';
 
 /**
- * The usual proxy variables, except the one for plain http. Plain http is only used on this
- * machine, and no proxy may see a credential in plain text.
+ * The usual proxy variables, except the one for plain http. Plain http is used only for addresses
+ * on this machine, and no proxy may see a credential in plain text.
  */
 export function proxyVariablesOf(environment: Environment): NodeJS.ProcessEnv {
   const pickVariable = (name: string) => environment[name.toLowerCase()] ?? environment[name];

@@ -2,13 +2,13 @@ import { exitCodes } from './exit-codes.ts';
 import type { ExitCode } from './exit-codes.ts';
 
 /**
- * A foreseen reason to stop. The message says what to do; the CLI prints it without a stack trace
- * and exits with the code.
+ * A foreseen reason to stop. The message says what to do. The CLI prints the message without a
+ * stack trace, and exits with the exit code.
  */
 export class Refusal extends Error {
   override readonly name: string = 'Refusal';
   readonly exitCode: ExitCode;
-  /** The error as the gateway answered it, if it did. */
+  /** The error object from the gateway, if the gateway has refused. */
   readonly envelope?: object;
 
   constructor(
@@ -20,12 +20,12 @@ export class Refusal extends Error {
   }
 }
 
-/** A command line that makes no sense; nothing was done. */
+/** A refusal for a wrong command line; nothing was done. */
 export function misuse(message: string): Refusal {
   return new Refusal(message, { exitCode: exitCodes.usage });
 }
 
-/** The cause of an error in a few words: `ECONNREFUSED`, `certificate has expired`. */
+/** The cause of an error in a few words, such as `ECONNREFUSED` or `certificate has expired`. */
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (error.cause instanceof Error) return reasonOf(error.cause);

@@ -9,7 +9,7 @@ test.each([
   '\ufeffCANARY-secret',
   'CANARY\n',
 ])(
-  'the client secret %j, which has more than what was copied, is refused without being shown',
+  'the client secret %j, which contains an additional character, is refused without being shown',
   (secret) => {
     const read = () => readClientSecretSetting({ ACTION_GATEWAY_CLIENT_SECRET: secret });
     expect(read).toThrow(/^ACTION_GATEWAY_CLIENT_SECRET must be printable ASCII/);
@@ -26,7 +26,7 @@ test.each(['Bearer aak_CANARY', 'aak_CANARY ', '\u200baak_CANARY'])(
   },
 );
 
-test('a client secret of printable ASCII is taken', () => {
+test('a client secret of printable ASCII characters is accepted', () => {
   const environment = { ACTION_GATEWAY_CLIENT_SECRET: 'CANARY: a b~' };
   expect(readClientSecretSetting(environment)).toBe('CANARY: a b~');
 });

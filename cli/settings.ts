@@ -28,8 +28,8 @@ export function readAgentKeySetting(environment: Environment): string | undefine
 }
 
 /**
- * The secret of an OAuth client that was registered by hand, for authorization servers that do not
- * register clients themselves.
+ * The secret of an OAuth client that a person has registered by hand, because the authorization
+ * server does not register clients itself.
  */
 export function readClientSecretSetting(environment: Environment): string | undefined {
   const secret = readSecret('ACTION_GATEWAY_CLIENT_SECRET', environment);
@@ -55,9 +55,9 @@ export function defaultCredentialPathOf(environment: Environment): string {
 }
 
 /**
- * The name of the profile: a gateway, and the person who is signed in there.
+ * The name of the profile. A profile stands for a gateway and the person who is signed in there.
  *
- * @throws Refusal if the name could not be a file name.
+ * @throws Refusal if the name cannot be a file name.
  */
 export function readProfileSetting(option: string | undefined, environment: Environment): string {
   const name = option ?? readSetting('ACTION_GATEWAY_PROFILE', environment) ?? defaultProfile;

@@ -7,10 +7,10 @@ import { Refusal } from './refusal.ts';
 import type { Environment } from './settings.ts';
 
 /**
- * `action-gateway start`: does what `npm start` does, until the program ends or is told to stop. The
- * exit code is the one of the program.
+ * `action-gateway start`: does the same as `npm start`, until the started program ends or is told
+ * to stop. The exit code is that of the started program.
  *
- * @throws Refusal if this is not a whole checkout.
+ * @throws Refusal if this is not a complete checkout.
  */
 export async function startGateway(environment: Environment): Promise<void> {
   const bootstrap = fileURLToPath(new URL('../scripts/bootstrap.mjs', import.meta.url));
@@ -21,7 +21,7 @@ export async function startGateway(environment: Environment): Promise<void> {
   }
   const child = spawn(process.execPath, [bootstrap, 'start.ts'], {
     stdio: 'inherit',
-    // With this variable the program also ends when its parent is killed, as it does below npm.
+    // This variable makes the program end when its parent is killed, as it does under npm.
     env: { ...environment, npm_lifecycle_event: 'start' },
   });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 
 import { makePrintable, makePrintableText, quoteForShell } from './words.ts';
 
-test('text for a terminal is printed without its control characters', () => {
+test('the control characters of text for a terminal are not printed', () => {
   expect(makePrintable('a\u001B[2Jb\r\nc\u009Bd – é')).toBe('a [2Jb c d – é');
 });
 

@@ -4,19 +4,22 @@ const unprintable = new RegExp(String.raw`[\p{Cc}\p{Cs}${hiddenCharacters}]`, 'g
 const unprintableInText = new RegExp(String.raw`(?![\n\t])[\p{Cc}\p{Cs}${hiddenCharacters}]`, 'gu');
 
 /**
- * Makes untrusted text safe to print as part of one line on a terminal: a run of control characters
- * becomes a blank, and characters that are invisible or reorder text become code points (`\u202e`).
+ * Makes untrusted text safe to print as part of one line on a terminal. A run of control characters
+ * becomes a blank. Characters that are invisible or reorder text become code points (`\u202e`).
  */
 export function makePrintable(text: string): string {
   return text.replaceAll(/\p{Cc}+/gu, ' ').replaceAll(unprintable, spellCharacter);
 }
 
-/** The same for text of several lines, such as JSON: every character but line ends and tabs is spelled. */
+/**
+ * The same for text of several lines, such as JSON. Line ends and tabs stay; all other such
+ * characters become code points.
+ */
 export function makePrintableText(text: string): string {
   return text.replaceAll(unprintableInText, spellCharacter);
 }
 
-/** The character as UTF-16 escapes, which JSON takes for the character itself. */
+/** The character as UTF-16 escapes. JSON parsers read them as the character itself. */
 function spellCharacter(character: string): string {
   return Array.from(
     { length: character.length },

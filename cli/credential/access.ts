@@ -9,25 +9,25 @@ import { withFileLock } from './lock.ts';
 import { refreshCredential, refuseUserScope } from './oauth.ts';
 import type { ActsAs } from './oauth.ts';
 
-/** The only credential that a command holds. */
+/** The credential that a command uses. A command uses only one. */
 export interface Access {
   /** The gateway's base URL, which is the only address that the credential is sent to. */
   readonly gateway: string;
-  /** The command that a person should run when logging in would help; otherwise undefined. */
+  /** The command with which a person can log in again. Undefined if logging in would not help. */
   readonly loginCommand: string | undefined;
   readonly token: () => string;
   /** The granted scope, if known. */
   readonly scope: () => string | undefined;
   /**
-   * Returns a token other than the refused one: a token that another process has stored in the
-   * meantime, or a refreshed token. Undefined if there is none.
+   * Returns a token that differs from the refused one: either a token that another process has
+   * stored in the meantime, or a refreshed token. Undefined if there is no such token.
    *
    * @throws Refusal if refreshing was tried and failed.
    */
   readonly renewToken: (refused: string) => Promise<string | undefined>;
   /**
-   * Returns the stored token if it is not the refused one, because a person may have logged in
-   * again.
+   * Returns the stored token if it differs from the refused one, which happens after a person has
+   * logged in again.
    */
   readonly rereadToken: (refused: string) => Promise<string | undefined>;
 }
@@ -53,8 +53,8 @@ export function accessWithKey(key: string, gateway: string | undefined): Access 
 /**
  * Creates access from a login that is stored in a file. Several processes may share the file.
  *
- * @throws Refusal if the file holds no login, a login at another gateway, or a login that acts as
- * the user although it is for an agent.
+ * @throws Refusal if the file contains no login, if its login is for another gateway, or if its
+ * login acts as the user although the login is for an agent.
  */
 export async function accessWithLogin(
   file: string,
@@ -135,8 +135,8 @@ async function storeCredential(path: string, credential: Credential): Promise<vo
 }
 
 /**
- * Whether the login has ended for good. A temporary refusal, such as one for too many requests, is
- * no end.
+ * Whether the login has ended for good. A temporary refusal, such as one for too many requests,
+ * does not end it.
  */
 function hasLoginEnded(error: unknown): error is oauth.ResponseBodyError {
   const finalErrorCodes = ['invalid_grant', 'invalid_client', 'unauthorized_client'];

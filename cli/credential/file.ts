@@ -29,8 +29,8 @@ export type Credential = z.infer<typeof credential>;
 
 /**
  * The content of the file: one credential, and the OAuth clients that this program has registered,
- * by issuer. The clients are kept after a logout, so that the next login uses the same client and
- * acts as the same agent.
+ * each under its issuer. The clients are kept after a logout, so that the next login uses the same
+ * client and acts as the same agent.
  */
 const credentialFile = z.strictObject({
   version: z.literal(1),
@@ -74,8 +74,8 @@ export async function writeCredentialFile(path: string, file: CredentialFile): P
  * The real path of the file. Locking and renaming need it when the given path is a symbolic link.
  */
 export async function settleCredentialPath(path: string): Promise<string> {
-  // A file that does not exist yet is no link. A file that cannot be reached is refused when it is
-  // opened.
+  // A file that does not exist yet cannot be a link. A file that cannot be reached is refused
+  // later, when it is opened.
   return realpath(path).catch(() => path);
 }
 
@@ -102,8 +102,8 @@ async function readPrivateFile(path: string): Promise<string | undefined> {
 }
 
 /**
- * Makes the rename survive a power failure. Windows ensures that by itself and does not allow
- * syncing a folder.
+ * Makes sure that the rename is still there after a power failure. Windows ensures that by itself
+ * and does not allow syncing a folder.
  */
 async function syncFolder(path: string): Promise<void> {
   if (process.platform === 'win32') return;

@@ -12,11 +12,11 @@ const sqliteBusyCode = 5;
  * Runs `work` under a lock, so that no other process of this user runs `work` for this file at the
  * same time.
  *
- * Two shims must never present the same refresh token: the server would take the second shim for a
+ * Two shims must never present the same refresh token: the server would treat the second shim as a
  * thief, and both would lose their login. The lock is SQLite's lock on an empty database beside the
- * file. Node has no other lock that works on every system and that the kernel releases when the
- * process that holds it is killed. A plain lock file would stay after a kill, and taking it over
- * would be a race.
+ * file. Node has no other lock that works on every system and that the kernel releases when a
+ * process is killed. A plain lock file would stay after a kill, and two processes could both
+ * believe that they had taken it over.
  */
 export async function withFileLock<T>(file: string, work: () => Promise<T>): Promise<T> {
   const path = `${file}.lock`;
@@ -25,7 +25,8 @@ export async function withFileLock<T>(file: string, work: () => Promise<T>): Pro
   const lock = new DatabaseSync(path, { timeout: 0 });
   try {
     const waitEndsAtMs = performance.now() + lockWaitMsMax;
-    // A journal on disk would stay beside the file if the process is killed while it takes the lock.
+    // A journal on disk would stay beside the file if the process were killed while taking the
+    // lock.
     while (!tryToTakeLock(() => lock.exec('pragma journal_mode = memory; begin exclusive'))) {
       if (performance.now() > waitEndsAtMs) {
         throw new Refusal(`Another action-gateway has held ${path} for a minute: stop it first.`);

@@ -5,10 +5,12 @@ import { Refusal } from '../refusal.ts';
 import type { Credential, OAuthClient } from './file.ts';
 
 const timeoutMs = 20_000;
-/** The scope of acting as the person. A credential of an agent must not have it. */
+/**
+ * The scope of a credential that acts as the person. A credential for an agent must not have it.
+ */
 export const userScope = 'user';
 
-/** Who the holder of a credential means to be. Only `action-gateway login` signs in as the user. */
+/** As whom the credential acts. Only `action-gateway login` signs in as the user. */
 export type ActsAs = 'agent' | 'user';
 
 /**
@@ -23,8 +25,8 @@ export function createRequestOptions(endpoint: string) {
 }
 
 /**
- * How the client authenticates at the token endpoint. This program usually is a public client,
- * which only sends its id.
+ * How the client authenticates at the token endpoint. This program is usually a public client,
+ * which sends only its client id.
  */
 export function authenticationOf(client: OAuthClient): oauth.ClientAuth {
   const { client_secret: secret, token_endpoint_auth_method: method } = client;
@@ -48,8 +50,8 @@ function createBasicAuthentication(secret: string): oauth.ClientAuth {
 }
 
 /**
- * Exchanges the refresh token for new tokens. From this request on, the old refresh token counts as
- * used, even if no answer comes.
+ * Exchanges the refresh token for new tokens. Once this request is sent, the old refresh token
+ * counts as used, even if no answer arrives.
  */
 export async function refreshCredential(
   credential: Credential,
@@ -72,7 +74,7 @@ export async function refreshCredential(
 /**
  * The credential with new tokens.
  *
- * @throws Refusal if the tokens act as the user and the login is for an agent.
+ * @throws Refusal if the tokens act as the user although the login is for an agent.
  */
 export function withTokens(
   credential: Omit<Credential, 'access_token'>,
@@ -99,7 +101,7 @@ export function refuseUserScope(
   );
 }
 
-/** The scopes to request: all of these scopes but the one of acting as the user. */
+/** Returns all of these scopes except the one that acts as the user. */
 export function withoutUserScope(scope: string): string {
   return scopesOf(scope)
     .filter((each) => each !== userScope)

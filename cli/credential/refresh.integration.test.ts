@@ -58,7 +58,7 @@ test('the shim refreshes an expired token, sends the message again, and stores t
   expect((await stat(world.file)).mode & 0o777).toBe(0o600);
 });
 
-test('twenty shims with one expired login refresh it once', async () => {
+test('twenty shims that share one expired login refresh it only once', async () => {
   await using world = await startWorld({ whileRefreshing: () => sleep(100) });
   const shims = Array.from({ length: 20 }, () => world.startShim());
   for (const shim of shims) for (const id of [1, 2, 3]) shim.send({ id, method: 'x' });
@@ -70,7 +70,7 @@ test('twenty shims with one expired login refresh it once', async () => {
   expect(world.gateway.refreshTokens).toEqual(new Set(['CANARY-refresh-1']));
 });
 
-test('a shim killed during a refresh leaves a complete file and no lock', async () => {
+test('a shim that is killed during a refresh leaves a complete file and no lock', async () => {
   const renewalStarted = Promise.withResolvers<void>();
   const neverSettles = new Promise<void>(() => {});
   await using world = await startWorld({
@@ -98,7 +98,7 @@ const killDelaysMs = chooseSweepValue({
   whole: Array.from({ length: 12 }, (_, at) => at * 4),
 });
 
-test('a shim killed at any moment leaves a readable login', async () => {
+test('a shim that is killed at any moment leaves a readable login', async () => {
   await using world = await startWorld();
   for (const delayMs of killDelaysMs) {
     const shim = world.startShim();
@@ -116,7 +116,7 @@ test('a shim killed at any moment leaves a readable login', async () => {
   expect(names.every((name) => /^mcp\.json(\.lock|\.new)?$/.test(name))).toBe(true);
 });
 
-test('a refresh token that was refused is not sent again, and a new login is used once it is stored', async () => {
+test('a refused refresh token is not sent again, and a new login is used once it is stored', async () => {
   await using world = await startWorld();
   world.gateway.refreshTokens.clear();
   const shim = world.startShim();
@@ -134,7 +134,7 @@ test('a refresh token that was refused is not sent again, and a new login is use
   expect(await shim.nextFrame()).toMatchObject({ id: 4, result: {} });
 });
 
-test('without a refresh token, a person is asked to log in', async () => {
+test('without a refresh token, the shim asks the person to log in', async () => {
   await using world = await startWorld({}, { refresh_token: undefined });
   const shim = world.startShim();
   shim.send({ id: 1, method: 'x' });
@@ -158,7 +158,7 @@ test('the shim keeps its login while the token endpoint is unreachable', async (
   expect(await readFile(world.file, 'utf8')).toBe(before);
 });
 
-test('a missing scope is reported with the command that requests it, and the new login is used', async () => {
+test('for a missing scope the shim names the command that requests the scope, and then uses the new login', async () => {
   const challenge = 'Bearer error="insufficient_scope", scope="approvals"';
   await using world = await startWorld({
     answerMcp: ({ headers, response }) => {
@@ -190,7 +190,7 @@ test('a refreshed token that would act as the user is refused and not stored', a
   expect(world.gateway.calls).toHaveLength(1);
 });
 
-test('two paths to one file share one login', async () => {
+test('two paths that lead to the same file share one login', async () => {
   await using world = await startWorld({ whileRefreshing: () => sleep(100) });
   const link = join(world.folder, 'link.json');
   await symlink(world.file, link);
@@ -203,7 +203,7 @@ test('two paths to one file share one login', async () => {
   expect(credential?.access_token).toBe('CANARY-access-1');
 });
 
-test('a login that others can read is refused', async () => {
+test('a login file that other users can read is refused', async () => {
   await using world = await startWorld();
   await chmod(world.file, 0o640);
   const shim = world.startShim();
@@ -220,7 +220,7 @@ test('a login that acts as the user is refused', async () => {
   expect(world.gateway.calls).toHaveLength(0);
 });
 
-test('a login at one gateway is not sent to another gateway', async () => {
+test('a login is not sent to a gateway other than its own', async () => {
   await using world = await startWorld();
   await using other = await startGateway();
   await using shim = startProgram(['mcp', '--url', other.url, '--credential-file', world.file]);
@@ -241,7 +241,7 @@ test.each([
   expect(shim.stderr()).toContain(`${world.file} is not a credential file`);
 });
 
-test('without a credential, the shim prints the full command to run', async () => {
+test('without a credential, the shim prints the complete login command', async () => {
   await using folder = await makeFolder();
   const usualEnvironment = { XDG_CONFIG_HOME: folder.path };
   const file = join(folder.path, 'a b.json');

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 
 import { answerWithPage, createMessagePage } from '#pages';
 
-/** The query of the browser's redirect, and a function that sends the page to show. */
+/** The browser's redirect: its URL, and a function that sends the page to show. */
 export interface Callback {
   readonly url: URL;
   readonly showPage: (title: string, message: string) => void;
@@ -18,7 +18,7 @@ export interface CallbackServer extends AsyncDisposable {
   readonly firstCallback: Promise<Callback>;
 }
 
-/** Waits on a free port of this machine for the browser's redirect (RFC 8252 section 7.3). */
+/** Waits for the browser's redirect, on a free port of this machine (RFC 8252 section 7.3). */
 export async function openCallbackServer(path: string, state: string): Promise<CallbackServer> {
   const { promise, resolve } = Promise.withResolvers<Callback>();
   let isAnswered = false;

@@ -21,7 +21,10 @@ const registrationAnswer = z.looseObject({
   token_endpoint_auth_method: oauthClient.shape.token_endpoint_auth_method.optional(),
 });
 
-/** The OAuth client that the person has named: one registered by hand or by a metadata document. */
+/**
+ * The OAuth client that the person has chosen: a client registered by hand, or a client described
+ * by a metadata document.
+ */
 export function createGivenClient(
   server: AuthorizationServer,
   { id, secret }: { id: string; secret: string | undefined },
@@ -39,8 +42,8 @@ export function createGivenClient(
 }
 
 /**
- * Registers this program as an OAuth client (RFC 7591): as a public client, unless the server
- * supports none.
+ * Registers this program as an OAuth client (RFC 7591). The client is public, unless the server
+ * does not support public clients.
  */
 export async function registerClient(server: AuthorizationServer): Promise<OAuthClient> {
   const endpoint = server.registration_endpoint;
@@ -87,9 +90,9 @@ export async function registerClient(server: AuthorizationServer): Promise<OAuth
 }
 
 /**
- * Whether the server still knows a registered client. Servers forget clients that nobody uses, and
- * would report that only in the browser. So this function asks the server to revoke a token that
- * does not exist, which succeeds for every client that the server knows (RFC 7009 section 2.2).
+ * Whether the server still knows a registered client. Servers forget unused clients, and would
+ * report that only in the browser. So this function asks the server to revoke a token that does not
+ * exist: that succeeds for every client that the server knows (RFC 7009 section 2.2).
  */
 export async function isStillKnown(
   server: AuthorizationServer,
@@ -115,7 +118,7 @@ function chooseAuthenticationMethod(
   secret: string | undefined,
 ): OAuthClient['token_endpoint_auth_method'] {
   if (secret === undefined) return 'none';
-  // Without this list, RFC 8414 says that the server supports HTTP Basic.
+  // If the metadata lacks this list, the server supports HTTP Basic (RFC 8414).
   const methods = server.token_endpoint_auth_methods_supported ?? ['client_secret_basic'];
   return methods.includes('client_secret_basic') ? 'client_secret_basic' : 'client_secret_post';
 }

@@ -17,10 +17,10 @@ const resourceMetadata = z.looseObject({
   scopes_supported: z.array(z.string().max(200)).max(100).optional(),
 });
 
-/** What discovery finds for a login. */
+/** What a login needs to know about the gateway and its authorization server. */
 export interface DiscoveryResult {
   /**
-   * The resource identifier as the metadata has it. It must be sent in exactly this form (RFC
+   * The resource identifier exactly as the metadata contains it. Requests must use this form (RFC
    * 8707).
    */
   readonly resource: string;
@@ -51,7 +51,7 @@ export async function discoverAuthorizationServer(gateway: string): Promise<Disc
   }
   const server = await findServer(metadata.authorization_servers[0] ?? '');
   const scope = challenge.scope ?? metadata.scopes_supported?.join(' ') ?? '';
-  // If the server offers this scope, a login gets a refresh token only by requesting it.
+  // If the server offers this scope, a login must request it in order to get a refresh token.
   const offersOfflineAccess = server.scopes_supported?.includes('offline_access') === true;
   return {
     resource: metadata.resource,
@@ -60,7 +60,7 @@ export async function discoverAuthorizationServer(gateway: string): Promise<Disc
   };
 }
 
-/** The challenge with which the endpoint answers a request without a credential. */
+/** Sends a request without a credential; returns the challenge of the endpoint's answer. */
 async function askForChallenge(endpoint: URL): Promise<Challenge> {
   const answer = await fetchSafely(endpoint, {
     method: 'POST',
@@ -138,7 +138,7 @@ async function parseServerMetadata(issuer: string, answer: Response): Promise<Au
   return { ...server, authorization_endpoint, token_endpoint };
 }
 
-/** The document; undefined if it is missing or is not JSON. */
+/** Returns the JSON document; undefined if it is missing or is not JSON. */
 async function fetchJson(url: URL): Promise<unknown> {
   const answer = await fetchSafely(url);
   if (answer.status === 200) return answer.json().catch(() => undefined);

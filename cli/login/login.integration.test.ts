@@ -25,7 +25,7 @@ async function startWorld(behaviour: GatewayBehaviour = {}) {
 }
 
 /**
- * Runs the login with a stand-in browser that follows redirects; returns what the browser, the
+ * Runs the login with a simulated browser that follows redirects. Returns what the browser, the
  * terminal and the gateway received.
  */
 async function runLogin(
@@ -126,7 +126,7 @@ test('the shim uses the login that the login command stores', async () => {
   expect(await shim.nextFrame()).toMatchObject({ id: 1, result: {} });
 });
 
-test('a second login reuses the client, and registers a new client when an option asks for one or the server no longer knows the client', async () => {
+test('a second login reuses the client; a new one is registered if an option asks for it or if the server has forgotten the client', async () => {
   const forgottenClientIds = new Set<string>();
   await using world = await startWorld({ knowsClient: (id) => !forgottenClientIds.has(id) });
   await runLogin(world.base);
@@ -143,7 +143,7 @@ test('a second login reuses the client, and registers a new client when an optio
 test.each([
   ['another issuer', { iss: 'https://evil.example' }],
   ['a missing issuer that the server’s metadata promises', {}],
-])('an authorization answer with %s is refused', async (_, issuer) => {
+])('the login refuses an authorization answer with %s', async (_, issuer) => {
   await using world = await startWorld({ authorize: () => ({ code: 'CANARY-code', ...issuer }) });
   const { code, stderr, visited } = await runLogin(world.base);
   expect(code).toBe(1);
@@ -166,7 +166,7 @@ test('a refusal of consent is reported in the browser and in the terminal', asyn
   expect(visited?.page).toContain('it was not allowed');
 });
 
-test('a callback with another state, path or host is refused, and the login continues', async () => {
+test('a callback with a wrong state, path or host is refused, and the login continues to wait', async () => {
   await using world = await startWorld();
   const { code } = await runLogin(world.base, async (address) => {
     const redirect = new URL(address).searchParams.get('redirect_uri') ?? '';
@@ -185,7 +185,7 @@ test('a callback with another state, path or host is refused, and the login cont
   expect(world.gateway.oauthRequests.at(-1)?.body.get('code')).toBe('CANARY-code');
 });
 
-test('the page in the browser runs no script and cannot be framed', async () => {
+test('the page that ends the login in the browser runs no script and cannot be framed', async () => {
   await using world = await startWorld();
   let headers = new Headers();
   await runLogin(world.base, async (address) => {
@@ -199,7 +199,7 @@ test('the page in the browser runs no script and cannot be framed', async () => 
   expect(headers.get('cache-control')).toBe('no-store');
 });
 
-test('a credential that acts as the user is neither requested nor stored', async () => {
+test('the login for an agent neither requests nor stores a credential that acts as the user', async () => {
   await using world = await startWorld({ addedTokenMembers: { scope: 'mcp user' } });
   const { code, stderr, visited } = await runLogin([...world.base, '--scope', 'user mcp']);
   expect(visited?.address.searchParams.get('scope')).toBe('mcp');
@@ -208,7 +208,7 @@ test('a credential that acts as the user is neither requested nor stored', async
   expect((await readCredentialFile(world.file)).credential).toBeUndefined();
 });
 
-test('a person signs in with the client that exists for it, and an editor cannot use that login', async () => {
+test('a person signs in with a client that needs no registration, and an editor cannot use that login', async () => {
   await using world = await startWorld({ addedTokenMembers: { scope: 'user' } });
   const folder = join(world.file, '..', '..');
   const environment = { XDG_CONFIG_HOME: folder };
@@ -242,7 +242,7 @@ test.each([
   ['for another address', { resource: 'https://evil.example/mcp' }],
   ['that names no authorization server', { authorization_servers: [] }],
   ['whose authorization server has no TLS', { authorization_servers: ['http://auth.example'] }],
-])('a login fails because of resource metadata %s', async (_, change) => {
+])('a login is refused if it finds resource metadata %s', async (_, change) => {
   await using world = await startWorld({
     metadataDocuments: {
       '/.well-known/oauth-protected-resource/mcp': (url) => ({
@@ -268,7 +268,7 @@ test.each([
     { authorization_endpoint: 'javascript:alert(1)' },
   ],
   ['without a token endpoint', { token_endpoint: undefined }],
-])('a login fails because of authorization server metadata %s', async (_, change) => {
+])('a login is refused if it finds authorization server metadata %s', async (_, change) => {
   await using world = await startWorld({
     metadataDocuments: {
       '/.well-known/oauth-authorization-server': (url) => ({
@@ -294,14 +294,14 @@ test.each([
   ['gateway', 'is not a URL', 2],
   ['https://me:secret@gateway.example', 'not the address of a gateway', 2],
   ['http://127.0.0.1:1', 'does not answer', 6],
-])('a login fails before anything is sent to the address %s', async (url, message, exitCode) => {
+])('a login at the address %s fails before anything is sent there', async (url, message, exitCode) => {
   await using world = await startWorld();
   const { code, stderr } = await runLogin(['--url', url, '--credential-file', world.file]);
   expect(code).toBe(exitCode);
   expect(stderr).toContain(message);
 });
 
-test('a stored login at another gateway is not overwritten', async () => {
+test('a stored login for another gateway is not overwritten', async () => {
   await using world = await startWorld();
   await using other = await startGateway();
   await runLogin(world.base);
@@ -334,7 +334,7 @@ test('logging out deletes the login even if the gateway is unreachable', async (
   expect(await readFile(world.file, 'utf8')).not.toContain('CANARY');
 });
 
-test('a file that is no credential file is not overwritten', async () => {
+test('a file that is not a credential file is not overwritten', async () => {
   await using world = await startWorld();
   await using folder = await makeFolder();
   const file = join(folder.path, 'notes.json');

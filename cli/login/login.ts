@@ -35,8 +35,8 @@ import { discoverAuthorizationServer } from './discover.ts';
 import type { AuthorizationServer, DiscoveryResult } from './discover.ts';
 
 /**
- * How long to wait for the person. The gateway keeps an unfinished sign-in for the same ten
- * minutes.
+ * How long to wait for the person's consent. The gateway keeps an unfinished sign-in for the same
+ * time.
  */
 const consentTimeoutMs = 10 * 60_000;
 
@@ -78,8 +78,8 @@ export async function loginAsAgent(options: LoginOptions, environment: Environme
 }
 
 /**
- * `action-gateway login`: the same for the person at the terminal, by the client that exists for it
- * at every gateway.
+ * `action-gateway login`: the same for the person at the terminal. It needs no registration,
+ * because every gateway has a client for it.
  *
  * @param profilePath The file that keeps the login.
  */
@@ -100,7 +100,7 @@ export async function loginAsUser(
   await authorizeAndStore(request, path, options);
 }
 
-/** @throws Refusal if the file holds a login at another gateway. */
+/** @throws Refusal if the file contains a login for another gateway. */
 async function readForLogin(
   path: string,
   { gateway, option }: { gateway: string; option: string },
@@ -150,7 +150,7 @@ interface AuthorizationRequest {
   readonly actsAs: ActsAs;
 }
 
-/** Runs the authorization code flow with PKCE, up to the final page in the browser. */
+/** Runs the authorization code flow with PKCE, until the browser shows the final page. */
 async function authorize(
   request: AuthorizationRequest,
   showAddress: (address: string) => Promise<void>,
@@ -241,8 +241,8 @@ function refusalOf(error: unknown, issuer: string): Refusal {
 }
 
 /**
- * Changes the file under its lock, and reads it again first, because shims may have refreshed the
- * login in the meantime.
+ * Changes the file under its lock. The file is read again first, because shims may have refreshed
+ * the login in the meantime.
  */
 async function updateCredentialFile(
   path: string,

@@ -24,7 +24,8 @@ export async function logout(file: string): Promise<void> {
     if (!credential) {
       throw new Refusal('There is no login.', { exitCode: exitCodes.notSignedIn });
     }
-    // Tokens are deleted even if they cannot be revoked; they expire by themselves.
+    // The tokens are deleted from this machine even if revoking fails; in that case they expire by
+    // themselves.
     const problem = await revoke(credential);
     await writeCredentialFile(path, others);
     process.stdout.write(`Logged out of ${credential.gateway}.\n`);
@@ -35,7 +36,7 @@ export async function logout(file: string): Promise<void> {
   });
 }
 
-/** Revokes the tokens. Returns undefined on success, otherwise the reason of the failure. */
+/** Revokes the tokens. Returns undefined on success, otherwise the reason why it failed. */
 async function revoke(credential: Credential): Promise<string | undefined> {
   const { issuer, client, revocation_endpoint, refresh_token, access_token } = credential;
   if (revocation_endpoint === undefined) return 'it has no address for that';

@@ -51,7 +51,7 @@ test.each([`data: ${'a'.repeat(2_000)}\n\n`, 'data: aaaaaaaaa\n'.repeat(200)])(
   },
 );
 
-test('lines are read whole from any chunks, and a line that is too long is dropped', async () => {
+test('lines are complete no matter how the chunks are cut, and a line that is too long is dropped', async () => {
   const text = 'one\r\n\n  two \nlöng-löng-löng\nthree';
   for (const size of [1, 2, 5, 100]) {
     const lines = await Array.fromAsync(readLines(splitIntoPieces(text, size), 10));

@@ -10,9 +10,8 @@ export interface StreamEvent {
 }
 
 /**
- * The events of a stream (HTML Living Standard, server-sent events). Each event is yielded as soon
- * as it is complete. An unfinished event at the end of a broken stream is dropped, as the standard
- * says.
+ * Yields the events of a stream (HTML Living Standard, server-sent events), each as soon as it is
+ * complete. An unfinished event at the end of a broken stream is dropped, as the standard requires.
  *
  * @param types The types of the events to yield; all others are ignored.
  * @throws if one event has more than `limit` characters.
@@ -90,8 +89,8 @@ class EventLines {
   }
 
   /**
-   * The finished event; undefined for one to ignore, which has only comments or a type that nobody
-   * asked for.
+   * Returns the finished event. Undefined if the event is to be ignored, because it has only
+   * comments or because its type is not wanted.
    */
   finish(): StreamEvent | undefined {
     const isWanted = this.#types.includes(this.#type === '' ? 'message' : this.#type);

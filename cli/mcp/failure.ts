@@ -9,7 +9,7 @@ import { missingScopeOf } from './transport.ts';
 import type { FrameId } from './frame.ts';
 import { isSuccess } from './http.ts';
 
-/** The first of the codes that JSON-RPC reserves for server errors. */
+/** The first of the error codes that JSON-RPC reserves for servers. */
 const serverErrorCode = -32_000;
 
 /**
@@ -40,7 +40,7 @@ export function toFailureLine(id: FrameId | null, { code, message, data }: Failu
   return JSON.stringify({ jsonrpc: '2.0', id, error: { code, message, ...(data && { data }) } });
 }
 
-/** Translates a refusal of the gateway for the person at the editor. */
+/** Turns a refusal of the gateway into an explanation for the person at the editor. */
 export function failureOfAnswer(answer: IncomingMessage, body: string, access: Access): Failure {
   const status = answer.statusCode ?? 0;
   const { error, message } = parseRefusal(body);
@@ -67,7 +67,9 @@ export function failureOfAnswer(answer: IncomingMessage, body: string, access: A
   return { code: serverErrorCode, message: message ?? fallbackMessage, data };
 }
 
-/** Translates the error of a request that the gateway did not answer. */
+/**
+ * Turns the error of a request that got no answer into an explanation for the person at the editor.
+ */
 export function failureOfError(error: unknown, { gateway }: Access): Failure {
   if (error instanceof Refusal) return { code: serverErrorCode, message: error.message };
   return {
@@ -93,7 +95,7 @@ function describeMissingScope(missing: {
     : `This needs the scope "${scope}": run "${loginCommand} --scope ${quoteForShell(wanted)}".`;
 }
 
-/** The gateway's own error code and message, from a REST error body or from a JSON-RPC error. */
+/** The gateway's own error code and message. The body is a REST error or a JSON-RPC error. */
 function parseRefusal(body: string): { error?: string; message?: string } {
   try {
     const { error, message } = JSON.parse(body) as Record<string, unknown>;

@@ -17,23 +17,26 @@ const resumeAttemptsMax = 5;
  * answer, even when sending fails.
  */
 export async function forwardFrame(shim: Shim, frame: Frame): Promise<void> {
-  const { pendingRequests: underWay, stopped, inputEndController: noMoreInput } = shim;
+  const { pendingRequests, stopped, inputEndController } = shim;
   const cancelController = new AbortController();
   const isSubscription = frame.method === 'subscriptions/listen';
   const signal = AbortSignal.any([
     cancelController.signal,
     stopped,
-    ...(isSubscription ? [noMoreInput.signal] : []),
+    ...(isSubscription ? [inputEndController.signal] : []),
   ]);
-  if (frame.kind === 'request' && frame.id !== undefined) underWay.set(frame.id, cancelController);
+  if (frame.kind === 'request' && frame.id !== undefined) {
+    pendingRequests.set(frame.id, cancelController);
+  }
   try {
     const failure = await exchangeFrame(shim, frame, signal);
     if (failure) await reportFailure(shim, frame, failure);
   } catch (error) {
     if (!signal.aborted) await reportFailure(shim, frame, failureOfError(error, shim.access));
   } finally {
-    if (frame.id !== undefined && underWay.get(frame.id) === cancelController)
-      underWay.delete(frame.id);
+    if (frame.id !== undefined && pendingRequests.get(frame.id) === cancelController) {
+      pendingRequests.delete(frame.id);
+    }
   }
 }
 
@@ -52,9 +55,9 @@ async function exchangeFrame(
 }
 
 /**
- * Cancels a request. In revision 2026-07-28 that means closing the connection of the request, in
- * earlier revisions sending a notification. Afterwards nothing waits for the answer of the
- * cancelled request.
+ * Cancels a request. Since revision 2026-07-28 the shim does that by closing the connection of the
+ * request; in earlier revisions it sends a notification. Afterwards nothing waits for the answer to
+ * the cancelled request.
  */
 async function cancelRequest(
   shim: Shim,
@@ -106,8 +109,8 @@ async function relayMessage(
 }
 
 /**
- * Writes each message of a stream to the editor. A broken stream is resumed if the gateway has
- * given an event id to resume it from.
+ * Writes each message of a stream to the editor. A broken stream is resumed if the gateway has sent
+ * an event id from which it can be resumed.
  */
 async function relayStream(
   shim: Shim,

@@ -54,7 +54,7 @@ test('a message of the editor arrives at the gateway byte for byte, with the cre
   expect(await world.shim.closeAndWait()).toBe(0);
 });
 
-test('an answer of the gateway is returned to the editor unchanged, in one line', async () => {
+test('an answer of the gateway reaches the editor unchanged, on one line', async () => {
   await using world = await startGatewayAndShim({
     answerMcp: ({ response }) => {
       response.writeHead(200, { 'content-type': 'application/json' });
@@ -111,7 +111,7 @@ test('a message of MCP version 2026-07-28 has its method and tool name in header
   });
 });
 
-test('the id of a session that the gateway has ended is no longer sent', async () => {
+test('the id of a session is no longer sent once the gateway has ended the session', async () => {
   await using world = await startGatewayAndShim({
     answerMcp: (call) => {
       if (call.body.includes('"initialize"')) {
@@ -163,7 +163,7 @@ test('a stream that breaks is resumed after its last event', async () => {
   expect(await world.shim.nextFrame()).toMatchObject({ id: 1, result: { late: true } });
 });
 
-test('the break of a stream after its answer has no effect', async () => {
+test('a stream that breaks after its answer has no effect', async () => {
   await using world = await startGatewayAndShim({
     answerMcp: ({ response }) => {
       sendEvents(response, `data: ${toReplyText(1, {})}\n\n`);
@@ -176,7 +176,7 @@ test('the break of a stream after its answer has no effect', async () => {
   expect(await world.shim.nextLine()).toBeUndefined();
 });
 
-test('messages that the gateway sends unasked arrive over a stream that the shim reopens', async () => {
+test('messages that the gateway sends by itself arrive over a stream that the shim reopens', async () => {
   let openedCount = 0;
   await using world = await startGatewayAndShim({
     answerMcp: (call) => {
@@ -201,7 +201,7 @@ test('messages that the gateway sends unasked arrive over a stream that the shim
   expect(await world.shim.closeAndWait()).toBe(0);
 });
 
-test('requests run concurrently, and answers come in the order of completion', async () => {
+test('requests run concurrently, and their answers come in the order in which they finish', async () => {
   const heldCalls: McpCall[] = [];
   await using world = await startGatewayAndShim({
     answerMcp: (call) => {
@@ -299,7 +299,7 @@ test('a streamed answer of several megabytes is forwarded', async () => {
   expect((await world.shim.nextLine())?.length).toBeGreaterThan(big.length);
 });
 
-test('a message that is too long is refused, and the next message is forwarded', async () => {
+test('a message that is too long is refused, and the message after it is forwarded', async () => {
   await using world = await startGatewayAndShim();
   world.shim.send({ id: 1, method: 'x', params: { big: 'a'.repeat(17 * 1_048_576) } });
   expect(await world.shim.nextFrame()).toMatchObject({ id: null, error: { code: -32_600 } });
@@ -363,7 +363,7 @@ test.each([
   },
 );
 
-test('a JSON-RPC error with an error status is passed on as the answer', async () => {
+test('a JSON-RPC error that comes with an HTTP error status is passed on as the answer', async () => {
   const line = '{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"m","data":[1]}}';
   await using world = await startGatewayAndShim({
     answerMcp: ({ response }) => void response.writeHead(400).end(line),
@@ -372,7 +372,7 @@ test('a JSON-RPC error with an error status is passed on as the answer', async (
   expect(await world.shim.nextLine()).toBe(line);
 });
 
-test('an agent key that the gateway refuses is reported once, and sent at most once per message', async () => {
+test('a refused agent key is reported, and each message is sent only once', async () => {
   await using world = await startGatewayAndShim({
     answerMcp: ({ response }) =>
       void response.writeHead(401, { 'www-authenticate': 'Bearer' }).end(),
@@ -400,7 +400,7 @@ test('requests fail while the gateway is unreachable, and succeed once the gatew
   expect(await world.shim.nextFrame()).toMatchObject({ id: 4, result: {} });
 });
 
-test('a truncated answer becomes an error with the id of its request', async () => {
+test('an answer that breaks off becomes an error with the id of its request', async () => {
   await using world = await startGatewayAndShim({
     answerMcp: ({ response }) => {
       response.writeHead(200, { 'content-type': 'application/json', 'content-length': 100 });
@@ -412,7 +412,7 @@ test('a truncated answer becomes an error with the id of its request', async () 
   expect(await world.shim.nextFrame()).toMatchObject({ id: 'a', error: { code: -32_000 } });
 });
 
-test('at the end of its input, the shim answers the requests under way before it exits', async () => {
+test('when the input ends, the shim answers the pending requests before it exits', async () => {
   await using world = await startGatewayAndShim({
     answerMcp: async (call) => {
       await sleep(200);
@@ -425,7 +425,7 @@ test('at the end of its input, the shim answers the requests under way before it
   expect(await code).toBe(0);
 });
 
-test('a last message without a line end is sent too', async () => {
+test('the last message is sent even if no line end follows it', async () => {
   await using world = await startGatewayAndShim();
   world.shim.child.stdin?.write('{"jsonrpc":"2.0","id":1,"method":"x"}');
   void world.shim.closeAndWait();
@@ -443,7 +443,7 @@ test('a subscription does not keep the shim running after the end of the input',
 });
 
 test.each(['SIGINT', 'SIGTERM'] as const)(
-  '%s ends the shim and its session immediately',
+  '%s ends the shim and its MCP session immediately',
   async (signal) => {
     await using world = await startGatewayAndShim({
       answerMcp: (call) => {
@@ -476,7 +476,7 @@ test('the shim ends when its output is closed', async () => {
   expect(world.shim.stderr()).toBe('');
 });
 
-test('an editor that reads slowly gets every answer, and the shim pauses reading its input meanwhile', async () => {
+test('an editor that reads slowly gets every answer, and meanwhile the shim stops reading its input', async () => {
   const answer = 'c'.repeat(50_000);
   await using world = await startGatewayAndShim({
     answerMcp: ({ body, response }) => {

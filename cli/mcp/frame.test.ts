@@ -15,7 +15,7 @@ test.each([
 });
 
 test.each([[null], [1], ['a'], [[]], [{}], [{ jsonrpc: '1.0', id: 1, method: 'a' }]])(
-  '%j is no JSON-RPC message, whether the editor or the gateway sends it',
+  '%j is not accepted as a JSON-RPC message, neither from the editor nor from the gateway',
   (message) => {
     expect(parse(message)).toBeUndefined();
     expect(parseReply(JSON.stringify(message))).toBeUndefined();

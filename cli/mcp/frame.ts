@@ -1,31 +1,34 @@
 /**
- * The largest frame, in bytes, or in characters of a stream. No message that the gateway accepts or
- * sends is as large.
+ * The largest frame, in bytes; for an event stream, in characters. The gateway neither accepts nor
+ * sends a message of this size.
  */
 export const frameSizeMax = 16 * 1_048_576;
 
-/** A JSON-RPC message, with the parts of it that MCP's HTTP transport needs. */
+/** A JSON-RPC message, with those of its parts that MCP's HTTP transport needs. */
 export interface Frame {
   /** The message exactly as the editor sent it. */
   readonly bytes: Buffer;
   readonly kind: 'request' | 'notification' | 'response';
   readonly method: string | undefined;
-  /** The id of a request, which its answer repeats. */
+  /** The id of a request. The answer repeats it. */
   readonly id: FrameId | undefined;
   /**
-   * The protocol version that the frame carries. Since revision 2026-07-28 every frame carries one;
-   * in earlier revisions only `initialize` does.
+   * The protocol version that the frame contains. Since revision 2026-07-28 every frame contains
+   * one; in earlier revisions only `initialize` does.
    */
   readonly ownVersion: string | undefined;
   /** The name of the tool, prompt or resource, for the header `Mcp-Name`. */
   readonly targetName: string | undefined;
-  /** The id of the request that this `notifications/cancelled` cancels. */
+  /** The id of the request to cancel, if this frame is `notifications/cancelled`. */
   readonly cancelledId: FrameId | undefined;
 }
 export type FrameId = string | number;
 
 const versionKey = 'io.modelcontextprotocol/protocolVersion';
-/** The parameter that the header `Mcp-Name` repeats, for each method (SEP-2243, SEP-2663). */
+/**
+ * For each method, the name of the parameter that the header `Mcp-Name` repeats (SEP-2243,
+ * SEP-2663).
+ */
 const nameParameters = new Map([
   ['tools/call', 'name'],
   ['prompts/get', 'name'],
@@ -36,8 +39,8 @@ const nameParameters = new Map([
 ]);
 
 /**
- * The frame; undefined if the bytes are not a JSON-RPC message. A batch is not one either, because
- * MCP has had no batches since 2025-06-18.
+ * Returns the frame; undefined if the bytes are not a JSON-RPC message. A batch counts as no
+ * message, because MCP has had no batches since 2025-06-18.
  */
 export function parseFrame(bytes: Buffer): Frame | undefined {
   const message = parseMessage(bytes.toString('utf8'));
@@ -60,27 +63,27 @@ export function parseFrame(bytes: Buffer): Frame | undefined {
 export interface Reply {
   /** The message on one line, otherwise unchanged. */
   readonly line: string;
-  /** Whether the message is an answer. Requests and notifications of the gateway are not. */
+  /** Whether the message is an answer, and not a request or notification of the gateway. */
   readonly isAnswer: boolean;
   /**
-   * The id of the request that this message answers; undefined if the gateway could not tell which
-   * one it was.
+   * The id of the request that this message answers; undefined if the gateway could not read that
+   * id.
    */
   readonly answeredId: FrameId | undefined;
-  /** The protocol version that an answer to `initialize` names. */
+  /** The protocol version in an answer to `initialize`. */
   readonly protocolVersion: string | undefined;
 }
 
 /**
- * The message; undefined if the text is not a JSON-RPC message, because nothing else may reach an
- * editor.
+ * Returns the message; undefined if the text is not a JSON-RPC message. Nothing else may be sent to
+ * an editor.
  */
 export function parseReply(text: string): Reply | undefined {
   const message = parseMessage(text);
   if (!message) return undefined;
   const isAnswer = message['method'] === undefined;
   return {
-    // Replacing line ends changes no value, because JSON strings write a line end as `\n`.
+    // Replacing the line ends changes no value: inside JSON strings a line end is written as `\n`.
     line: text.replaceAll(/[\r\n]+/g, ' ').trim(),
     isAnswer,
     answeredId: isAnswer ? idOf(message['id']) : undefined,
@@ -89,8 +92,8 @@ export function parseReply(text: string): Reply | undefined {
 }
 
 /**
- * The headers that repeat parts of a frame. Since revision 2026-07-28 they are required and must
- * equal those parts.
+ * The headers that repeat parts of a frame. Since revision 2026-07-28 they are required, and must
+ * equal the parts that they repeat.
  */
 export function headersOfFrame({
   ownVersion,
@@ -106,8 +109,8 @@ export function headersOfFrame({
 }
 
 /**
- * The header's value: unchanged if HTTP allows it, otherwise in base64 between the markers of
- * SEP-2243.
+ * The value of a header: unchanged if HTTP allows it, otherwise as base64 between the markers that
+ * SEP-2243 defines.
  */
 function encodeHeader(value: string): string {
   const isPlain = /^[\x21-\x7e](?:[\t\x20-\x7e]*[\x21-\x7e])?$/.test(value);

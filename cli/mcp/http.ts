@@ -6,8 +6,8 @@ import { proxyVariablesOf } from '../proxy.ts';
 
 const connectTimeoutMs = 15_000;
 /**
- * How long to wait until an answer begins. No call may take as long at the gateway. A stream that
- * has begun may stay silent without limit.
+ * How long to wait for the beginning of an answer. Every call at the gateway ends earlier. After
+ * its beginning, an event stream may be silent for any time.
  */
 const answerTimeoutMs = 10 * 60_000;
 

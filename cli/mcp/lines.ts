@@ -2,11 +2,11 @@ const newline = 0x0a;
 const carriageReturn = 0x0d;
 
 /**
- * The non-empty lines of a stream, without line ends. A line of more than `limit` bytes is yielded
- * as undefined and is never held in memory whole.
+ * Yields the non-empty lines of a stream, without line ends. For a line of more than `limit` bytes
+ * it yields undefined, and never keeps the whole line in memory.
  *
- * The stream is read only as fast as the lines are consumed, so a slow gateway slows a fast editor
- * down.
+ * The stream is read only as fast as the lines are consumed, so a slow gateway slows down a fast
+ * editor.
  */
 export async function* readLines(
   input: AsyncIterable<Buffer>,

@@ -9,18 +9,18 @@ export const reconnectMs = 1_000;
 const reconnectMsMin = 20;
 const reconnectMsMax = 30_000;
 /**
- * The statuses of temporary refusals. After one of these it is worth asking for the stream again;
- * any other refusal means that the gateway offers no stream.
+ * The statuses of temporary refusals, after which the shim asks for the stream again. Any other
+ * refusal means that the gateway offers no stream.
  */
 const temporaryRefusalStatuses = new Set([401, 403, 408, 429]);
 
 /**
- * Passes on the messages that the gateway sends by itself, on the stream that a GET of the endpoint
- * opens, until the input ends.
+ * Passes on the messages that the gateway sends by itself, until the input ends. They come on the
+ * stream that a GET request to the endpoint opens.
  */
 export async function listenToGateway(shim: Shim): Promise<void> {
-  const { transport, editor, stopped, inputEndController: noMoreInput } = shim;
-  const signal = AbortSignal.any([stopped, noMoreInput.signal]);
+  const { transport, editor, stopped, inputEndController } = shim;
+  const signal = AbortSignal.any([stopped, inputEndController.signal]);
   let lastEventId: string | undefined;
   let waitMs = reconnectMs;
   while (!signal.aborted) {
@@ -36,13 +36,13 @@ export async function listenToGateway(shim: Shim): Promise<void> {
           lastEventId = event.id ?? lastEventId;
           waitMs = Math.max(event.retry ?? waitMs, reconnectMsMin);
           const message = event.data === '' ? undefined : parseReply(event.data);
-          // An answer on this stream would be a duplicate, because the request that waits for the
-          // answer resumes its own stream.
+          // Answers are dropped here. The request that waits for the answer resumes its own stream,
+          // so the answer would arrive twice.
           if (message && !message.isAnswer) await editor.write(message.line);
         }
       }
     } catch {
-      // The stream is broken, refused or unreachable. The person learns that from failing requests,
+      // The stream is broken, refused or unreachable. Failing requests tell the person about that,
       // so this loop only tries again.
     }
     try {

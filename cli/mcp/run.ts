@@ -45,8 +45,8 @@ async function openAccess(options: McpOptions, environment: Environment): Promis
   const key = chosenPath === undefined ? readAgentKeySetting(environment) : undefined;
   if (key !== undefined) return accessWithKey(key, gateway);
   const file = readCredentialFileSetting(chosenPath, environment);
-  // The command names every setting, because a person types it in a shell that lacks the editor's
-  // environment.
+  // The command contains every setting, because the person types it in a shell that lacks the
+  // editor's environment variables.
   const loginCommand = [
     'action-gateway mcp login',
     ...(gateway === undefined ? [] : ['--url', quoteForShell(gateway)]),
@@ -59,7 +59,7 @@ async function openAccess(options: McpOptions, environment: Environment): Promis
 
 function openEditor(stopController: AbortController): Editor {
   const { stdin, stdout, stderr } = process;
-  let lastSaid = '';
+  let lastSentence = '';
   let untilDrained: Promise<unknown> | undefined;
   // The editor has closed the output, so the shim ends too.
   stdout.on('error', () => stopController.abort());
@@ -68,7 +68,7 @@ function openEditor(stopController: AbortController): Editor {
     input: stdin,
     write: async (line) => {
       while (untilDrained) await untilDrained;
-      lastSaid = '';
+      lastSentence = '';
       if (stopController.signal.aborted || stdout.write(`${line}\n`)) return;
       untilDrained = once(stdout, 'drain', { signal: stopController.signal })
         .catch(() => undefined) // the output was closed or broke, so no frame waits to be written any more
@@ -77,8 +77,8 @@ function openEditor(stopController: AbortController): Editor {
         });
     },
     showSentence: (sentence) => {
-      if (sentence === lastSaid) return;
-      lastSaid = sentence;
+      if (sentence === lastSentence) return;
+      lastSentence = sentence;
       stderr.write(`action-gateway: ${makePrintable(sentence)}\n`);
     },
   };

@@ -7,19 +7,19 @@ import { readLines } from './lines.ts';
 import type { Shim } from './shim-state.ts';
 
 /**
- * The most requests without an answer at one time, which is more than an editor sends. While there
- * are that many, stdin is not read.
+ * The most requests that may be unanswered at one time; an editor sends fewer. While this limit is
+ * reached, stdin is not read.
  */
 const tasksMax = 128;
 const lastAnswersMs = 60_000;
 
 /**
- * Forwards each frame of the editor to the gateway and each answer to the editor, until the input
- * has ended and every request is answered, or until `stopped` is aborted.
+ * Forwards each frame of the editor to the gateway, and each answer to the editor. It returns when
+ * the input has ended and every request is answered, or when `stopped` is aborted.
  *
- * Frames are sent concurrently, with two exceptions: no frame overtakes `initialize`, whose answer
- * determines the headers of all later requests, and no frame overtakes a notification, because
- * later frames may depend on it.
+ * Frames are sent concurrently, with two exceptions. No frame overtakes `initialize`, because its
+ * answer determines the headers of all later requests. No frame overtakes a notification, because
+ * later frames may depend on the notification.
  */
 export async function runShim({
   stopped,

@@ -13,20 +13,18 @@ const versionHeader = 'mcp-protocol-version';
 const sessionHeader = 'mcp-session-id';
 
 /**
- * The client's side of MCP's Streamable HTTP: it adds the credential, the session and the other
- * headers to each request. It does not interpret frames.
+ * The client side of MCP's Streamable HTTP transport. It adds the credential, the session and the
+ * other headers to each request, and does not interpret frames.
  */
 export interface Transport extends AsyncDisposable {
-  /**
-   * Resolves with the answer to a frame, or with the last refusal if no further attempt succeeded.
-   */
+  /** Sends a frame; resolves with the answer, or with the last refusal if no attempt succeeded. */
   readonly post: (frame: Frame, signal: AbortSignal) => Promise<IncomingMessage>;
   /** Opens the stream of messages that the gateway sends by itself, or resumes one that broke. */
   readonly listen: (
     from: { readonly lastEventId: string | undefined },
     signal: AbortSignal,
   ) => Promise<IncomingMessage>;
-  /** Sets the session that the answer to `initialize` has opened, for all later requests. */
+  /** Stores the session from the answer to `initialize`. All later requests use it. */
   readonly setSession: (session: { id?: string | undefined; version: string | undefined }) => void;
 }
 
@@ -40,8 +38,8 @@ export function openTransport(access: Access): Transport {
   });
 
   /**
-   * Sends a request and tries again at most twice: with another token after a refusal, and without
-   * a session after the session has ended.
+   * Sends a request. After a refusal it tries again with another token, and after the end of the
+   * session without a session; each at most once.
    */
   async function send(
     sendWithHeaders: (headers: Record<string, string>) => Promise<IncomingMessage>,
@@ -55,7 +53,7 @@ export function openTransport(access: Access): Transport {
         wasTokenReplaced = true;
         await discardBody(answer);
       } else if (answer.statusCode === 404 && usedSession[sessionHeader] !== undefined) {
-        // Continues without a session, because the gateway also answers clients that have none
+        // Continues without a session: the gateway also answers clients that have none
         // (docs/reference/calling.md#mcp).
         if (session.id === usedSession[sessionHeader]) session.id = undefined;
         await discardBody(answer);
@@ -101,7 +99,7 @@ export function openTransport(access: Access): Transport {
       if (session.id !== undefined) {
         const headers = { ...sessionHeaders(), authorization: `Bearer ${access.token()}` };
         const signal = AbortSignal.timeout(endSessionTimeoutMs);
-        // A session that could not be ended expires by itself.
+        // If the session cannot be ended, it expires by itself.
         await http.send({ method: 'DELETE', headers, signal }).then(discardBody, () => undefined);
       }
       http[Symbol.dispose]();
@@ -110,8 +108,8 @@ export function openTransport(access: Access): Transport {
 }
 
 /**
- * `initialize` opens a session, so it is sent without one. A frame that carries its own version
- * belongs to a revision without sessions.
+ * `initialize` creates the session, so it is sent without one. A frame that contains its own
+ * version belongs to a revision that has no sessions.
  */
 function headersFor(frame: Frame, headers: Record<string, string>): Record<string, string> {
   if (frame.method !== 'initialize' && frame.ownVersion === undefined) return headers;
@@ -119,9 +117,7 @@ function headersFor(frame: Frame, headers: Record<string, string>): Record<strin
   return others;
 }
 
-/**
- * Whether another token can be tried, because refreshing gave one or a person has logged in again.
- */
+/** Whether there is another token to try: a refreshed one, or the token of a new login. */
 async function canUseOtherToken(
   access: Access,
   { answer, token }: { answer: IncomingMessage; token: string },
@@ -136,7 +132,7 @@ async function canUseOtherToken(
   }
 }
 
-/** The scope that a 403 asks for (RFC 6750 section 3.1). */
+/** The scope that is missing according to a 403 answer (RFC 6750 section 3.1). */
 export function missingScopeOf(answer: IncomingMessage): string | undefined {
   if (answer.statusCode !== 403) return undefined;
   const { error, scope } = parseChallenge(answer.headers['www-authenticate']);

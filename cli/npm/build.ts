@@ -1,6 +1,7 @@
 /**
- * `prepack` of the package: compiles the command line with all packages that it uses into `dist`, and
- * puts the licences beside it. What starts it, and the licence of this project, are copied.
+ * The `prepack` script of the npm package. It compiles the CLI and all packages that it uses into
+ * `dist`, and writes their licences beside it. It also copies the files that start the CLI, and the
+ * licence of this project.
  */
 import { cp, rm } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -14,7 +14,7 @@ const execute = promisify(execFile);
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const packageFolder = fileURLToPath(new URL('.', import.meta.url));
 const bytesMax = 200_000;
-/** Programs see the Node that runs this test, and no module of the checkout. */
+/** The started programs find the Node that runs this test, but no module of the checkout. */
 const environment = {
   ...programEnv,
   HOME: '/nonexistent',
@@ -26,7 +26,7 @@ const readManifest = async (folder: string) =>
     optionalDependencies: Record<string, string>;
   };
 
-describe('the package of the command line, installed without a registry into an empty folder', () => {
+describe('the npm package of the CLI, installed into an empty folder without a registry', () => {
   let folder: string;
   let installed: string;
   let packed: { size: number; files: readonly { path: string }[] };
@@ -37,14 +37,14 @@ describe('the package of the command line, installed without a registry into an 
     const options = { cwd: folder, env: { ...environment, HOME: folder } };
     const pack = ['pack', packageFolder, '--json', '--pack-destination', folder];
     const { stdout } = await execute('npm', pack, options);
-    // What prepack prints goes before.
+    // The output of the prepack script comes before the JSON.
     [packed] = JSON.parse(stdout.slice(stdout.indexOf('[\n')));
     const [tarball = ''] = (await readdir(folder)).filter((name) => name.endsWith('.tgz'));
     await execute('npm', ['install', '--offline', '--no-audit', `./${tarball}`], options);
     return () => stack.disposeAsync();
   });
 
-  /** Runs the program, with arguments for Node before it. */
+  /** Runs the installed program. `nodeArgs` are arguments for Node itself. */
   const run = async (
     args: readonly string[],
     settings: Record<string, string> = {},
@@ -58,7 +58,7 @@ describe('the package of the command line, installed without a registry into an 
       .catch((error: { code: number; stdout: string; stderr: string }) => error);
   };
 
-  test('has the compiled program with its licences, and no test, map or path of this machine', async () => {
+  test('contains the compiled program with its licences, but no test, no source map and no path of this machine', async () => {
     expect(packed.size).toBeLessThan(bytesMax);
     for (const { path } of packed.files) {
       expect(path).toMatch(
@@ -70,7 +70,7 @@ describe('the package of the command line, installed without a registry into an 
     for (const name of ['commander', 'oauth4webapi', 'zod']) expect(text).toContain(`${name} `);
   });
 
-  test('names the version and the Node of the whole project', async () => {
+  test('has the version of the whole project, and requires the same Node', async () => {
     const { version, optionalDependencies } = await readManifest(root);
     const manifest = await readManifest(installed);
     expect(manifest.version).toBe(version);
@@ -78,7 +78,7 @@ describe('the package of the command line, installed without a registry into an 
     expect(await run(['--version'])).toMatchObject({ code: 0, stdout: `${version}\n` });
   });
 
-  test('calls a gateway, and says what is wrong when it does not answer', async () => {
+  test('calls a gateway, and explains the problem when the gateway does not answer', async () => {
     const called = { status_code: 200, body: { ok: true } };
     await using world = await startWorld({
       answerRest: answerFrom({
@@ -115,7 +115,7 @@ describe('the package of the command line, installed without a registry into an 
     [['call', 'github', 'get']],
     [['whoami']],
     [['mcp']],
-  ])('without a login says which command to run first, for the arguments %j', async (args) => {
+  ])('without a login, names the login command to run first, for the arguments %j', async (args) => {
     expect(await run(args, { XDG_CONFIG_HOME: join(folder, 'config') })).toMatchObject({
       code: 3,
       stdout: '',
@@ -123,7 +123,7 @@ describe('the package of the command line, installed without a registry into an 
     });
   });
 
-  test('completes words in a shell, and says where a gateway can be started', async () => {
+  test('completes words in a shell, and explains where a gateway can be started', async () => {
     expect(await run(['completion', 'bash'])).toMatchObject({ code: 0, stderr: '' });
     expect(await run(['start'])).toMatchObject({
       code: 1,
@@ -131,9 +131,10 @@ describe('the package of the command line, installed without a registry into an 
     });
   });
 
-  test('on Node 20 runs with the Node 24 that npm installs beside it, and without that says what to do', async () => {
+  test('on Node 20, runs with the Node 24 that npm has installed beside it, and otherwise explains what to do', async () => {
     const asNode20 = join(folder, 'as-node-20.mjs');
-    // Only the program that a person starts; the one that it starts in turn has its own arguments.
+    // The file changes only the version that the first process sees. The Node that this process
+    // starts is run without the file.
     await writeFile(
       asNode20,
       `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.20.2' } });`,

@@ -15,7 +15,7 @@ import type { Environment } from '../settings.ts';
 import { quoteForShell } from '../words.ts';
 import { GatewayRefusal, exitCodeOf } from './gateway-refusal.ts';
 
-/** Longer than the longest answer that the gateway holds back. */
+/** The gateway answers every request within this time. */
 const timeoutMs = 150_000;
 const answerBytesMax = 64 * 1_024 * 1_024;
 const pageSizeMax = 100;
@@ -30,22 +30,25 @@ export interface RequestParts {
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
-/** The gateway's REST API, as one person or agent. */
+/** The gateway's REST API, used with the credential of one person or agent. */
 export interface Api {
   /** The gateway's base URL. */
   readonly gateway: string;
-  /** What the credential is, for a person: `the profile "default"`, `the agent key`. */
+  /** A name of the credential for a person: `the profile "default"`, `the agent key`. */
   readonly credential: string;
   /**
-   * Sends one request. The caller names the type of the answer, which is not checked: it is the one
-   * of the route's contract.
+   * Sends one request. The caller chooses the type of the answer, which is not checked: the
+   * contract of the route guarantees it.
    *
-   * @throws Refusal for every answer that is an error, and when none comes.
+   * @throws Refusal for every answer that is an error, and when no answer arrives.
    */
   readonly request: <T>(method: Method, path: `/v1/${string}`, parts?: RequestParts) => Promise<T>;
-  /** The first entries of a list, at most `limit`; follows `next_cursor`. */
+  /**
+   * Returns the first entries of a list, at most `limit`. It requests further pages by
+   * `next_cursor`.
+   */
   readonly list: <T>(path: `/v1/${string}`, query: Query, limit: number) => Promise<T[]>;
-  /** Opens a stream. Throws as `request` does, and leaves the body to the caller. */
+  /** Opens a stream. It throws the same errors as `request`. The caller reads the body. */
   readonly open: (
     path: `/v1/${string}`,
     parts: RequestParts & { readonly method?: Method; readonly signal: AbortSignal },
@@ -53,8 +56,9 @@ export interface Api {
 }
 
 /**
- * Creates the API for the credential that options and environment name: an agent key, unless
- * `--profile` is given, else the login of the profile.
+ * Creates the API with the credential that the options and the environment choose. With `--profile`
+ * that is the login of the profile. Otherwise it is the agent key if there is one, and else the
+ * login of the profile that the environment names, or of the profile "default".
  *
  * @throws Refusal if there is no login.
  */
@@ -134,7 +138,8 @@ async function sendRequest(
 ): Promise<Response> {
   const { query = {}, body, headers = {}, token, method = 'GET', signal } = parts;
   const url = new URL(`${gateway}${path}`);
-  // A URL leaves out the steps "." and "..", so the request would go to another route.
+  // The URL parser removes the path segments "." and "..", so the request would go to another
+  // route.
   if (!url.href.endsWith(path)) throw misuse('"." and ".." are no ids.');
   for (const [name, value] of Object.entries(query)) {
     if (value !== undefined) url.searchParams.set(name, String(value));

@@ -3,7 +3,7 @@ import { restCommand } from './command.ts';
 
 const reasonOption: OptionRow = ['--reason <text>', 'a sentence for the requester'];
 
-/** Commands about calls that wait for a decision. */
+/** Commands about calls that wait for an approval. */
 export const approvalCommands: readonly CommandRow[] = [
   restCommand(
     {

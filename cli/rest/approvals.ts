@@ -18,7 +18,10 @@ interface ListOptions {
   readonly limit?: string;
 }
 
-/** `action-gateway approvals list`: the open approvals, or those that the options choose. */
+/**
+ * `action-gateway approvals list`: lists the open approvals, or the approvals that the options
+ * select.
+ */
 export async function listApprovals({ api, options }: RestCall<ListOptions>): Promise<Answer> {
   const { status = 'open', requester, service, risk, search, mine } = options;
   const query = {
@@ -45,7 +48,9 @@ export async function listApprovals({ api, options }: RestCall<ListOptions>): Pr
   };
 }
 
-/** `action-gateway approvals show <id>`: the whole request, as an approver has to see it. */
+/**
+ * `action-gateway approvals show <id>`: shows everything that an approver must see before deciding.
+ */
 export async function showApproval({ api, args }: RestCall): Promise<Answer> {
   const approval = await getApproval(api, args[0]);
   return { data: approval, show: { facts: listFacts(approval) } };
@@ -91,8 +96,9 @@ interface AllowOptions {
 }
 
 /**
- * `action-gateway approvals allow <id>`: allows the call, and remembers it with `--remember`. A call
- * of high risk, or one that is not shown whole, needs a second word: a typed "yes", or `--yes`.
+ * `action-gateway approvals allow <id>`: allows the call, and remembers that with `--remember`. If
+ * the call has a high risk, or is too large to be shown completely, a person must also type "yes"
+ * or give `--yes`.
  */
 export async function allowApproval({
   api,
@@ -107,7 +113,8 @@ export async function allowApproval({
   const isLarge = approval.request.too_large === true;
   if ((approval.risk === 'high' || isLarge) && yes === undefined) await confirm(approval);
   return resolve(api, approval.id, {
-    // Without a time the org's own one holds, so nothing is remembered for ever by accident.
+    // Without `ttl`, the org's default time applies, so that nothing is remembered for ever by
+    // accident.
     resolution: remember === undefined ? 'allow' : 'allow_remember',
     ...(key !== undefined && { remember_keys: [...key] }),
     ...(ttl !== undefined && { ttl }),
@@ -126,7 +133,7 @@ async function confirm(approval: ApprovalResponse): Promise<void> {
   await askYes(question, 'It was not allowed.');
 }
 
-/** `action-gateway approvals deny <id>`: refuses the call; who made it reads the reason. */
+/** `action-gateway approvals deny <id>`: refuses the call. The requester can read the reason. */
 export async function denyApproval({
   api,
   args,

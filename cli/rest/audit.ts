@@ -22,8 +22,8 @@ interface TailOptions {
 const pauseMs = 2_000;
 
 /**
- * `action-gateway audit tail`: the newest records, the oldest of them first; with `--follow` also
- * those that come. With `--follow --json` each line is a record.
+ * `action-gateway audit tail`: prints the newest records, with the newest one last. `--follow` also
+ * prints new records as they are written. With `--follow --json` each line is a record as JSON.
  */
 export async function tailAudit({ api, options, isJson }: RestCall<TailOptions>): Promise<Answer> {
   const { service, type, outcome, risk, since, search: text, follow } = options;
@@ -42,9 +42,9 @@ export async function tailAudit({ api, options, isJson }: RestCall<TailOptions>)
       },
     };
   }
-  for (let fresh = records, last = 0; ;) {
-    for (const record of fresh) {
-      last = record.seq;
+  for (let newRecords = records, lastSeq = 0; ;) {
+    for (const record of newRecords) {
+      lastSeq = record.seq;
       writeLine(
         isJson
           ? formatJson(record, { indent: 0 })
@@ -53,8 +53,9 @@ export async function tailAudit({ api, options, isJson }: RestCall<TailOptions>)
     }
     await sleep(pauseMs);
     const newest = await list(100);
-    const isComplete = (newest[0]?.seq ?? 0) <= last + 1 || newest.length < 100;
-    fresh = (isComplete ? newest : await list(listLimitMax)).filter(({ seq }) => seq > last);
+    const isComplete = (newest[0]?.seq ?? 0) <= lastSeq + 1 || newest.length < 100;
+    const candidates = isComplete ? newest : await list(listLimitMax);
+    newRecords = candidates.filter(({ seq }) => seq > lastSeq);
   }
 }
 
@@ -63,12 +64,12 @@ function cellsOf({ at, type, identity, outcome, error, description, id }: AuditR
   return [at, type, identity?.path.join('/'), end, description, id];
 }
 
-/** `action-gateway audit verify`: exits with 1 when a hash is wrong. */
+/** `action-gateway audit verify`: exits with 1 when a record does not match its hash. */
 export async function verifyAudit({ api }: RestCall): Promise<Answer> {
-  const found = await api.request<AuditVerification>('GET', '/v1/audit/verify');
-  const { valid, rows_checked: count, first_bad_seq: badSeq, head } = found;
+  const verification = await api.request<AuditVerification>('GET', '/v1/audit/verify');
+  const { valid, rows_checked: count, first_bad_seq: badSeq, head } = verification;
   return {
-    data: found,
+    data: verification,
     show: {
       facts: [
         ['valid', valid ? 'yes' : 'no'],

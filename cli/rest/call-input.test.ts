@@ -13,7 +13,7 @@ test.each([
   [['p:=0.12345678901234567890'], '{"n":1e400}', '{"n":1e400,"p":0.12345678901234567890}'],
   [['o:={"a":1,"a":2}'], undefined, '{"o":{"a":1,"a":2}}'],
   [['__proto__=x'], undefined, '{"__proto__":"x"}'],
-])('the params %j with the JSON %j are sent as %s', (params, json, expected) => {
+])('the options --param %j and --json-params %j give the JSON text %s', (params, json, expected) => {
   expect(readParams(params, json)).toBe(expected);
 });
 
@@ -25,12 +25,12 @@ test.each([
   [['a:=CANARY'], undefined, '--param a is not JSON'],
   [[], '[1]', 'not a JSON object'],
   [[], 'CANARY', '--json-params is not JSON'],
-])('the params %j with the JSON %j are refused as wrong use', (params, json, message) => {
+])('the options --param %j and --json-params %j are refused', (params, json, message) => {
   expect(() => readParams(params, json)).toThrow(message);
   expect(() => readParams(params, json)).not.toThrow(/CANARY/);
 });
 
-test('headers are split at their first colon', () => {
+test('a header is split at its first colon', () => {
   expect(readHeaders(['Accept: text/plain', 'X-Time:12:30'])).toEqual({
     Accept: 'text/plain',
     'X-Time': '12:30',
@@ -48,12 +48,12 @@ test.each([
     't=header:Authorization:Bearer ',
     { name: 't', in: 'header', key: 'Authorization', prefix: 'Bearer ' },
   ],
-])('the secret %j goes there', (secret, expected) => {
+])('the option --secret %j is read', (secret, expected) => {
   expect(readSecret(secret)).toEqual(expected);
 });
 
 test.each(['t', 't=header', 't=cookie:x', '=header:x', 't=header:'])(
-  'the secret %j is refused',
+  'the option --secret %j is refused',
   (secret) => {
     expect(() => readSecret(secret)).toThrow('name=header:Header-Name');
   },
@@ -64,7 +64,7 @@ test.each([
   ['90s', 90_000],
   ['5m', 300_000],
   ['1h', 3_600_000],
-])('the time %s is %i milliseconds', (time, ms) => {
+])('the time %s is read as %i milliseconds', (time, ms) => {
   expect(readWaitTime(time)).toBe(ms);
 });
 

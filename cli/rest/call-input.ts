@@ -5,9 +5,10 @@ import { parseJsonOption } from './input.ts';
 type PerCallSecret = NonNullable<CallBody['secrets']>[number];
 
 /**
- * The params of a call as JSON text: those of `--json-params`, and each `--param` after them.
- * `name=value` gives a text and `name:=JSON` a JSON value. JSON stays as it was written, so that the
- * gateway reads its numbers to their last digit and refuses a name that an object has twice.
+ * Returns the params of a call as JSON text: first the params of `--json-params`, then each
+ * `--param`. `name=value` makes a string, and `name:=JSON` a JSON value. JSON values stay as the
+ * person has written them, so that the gateway sees all digits of a number, and refuses an object
+ * with a duplicate name.
  *
  * @throws Refusal if a param has no name, has two values, or is not JSON.
  */
@@ -32,9 +33,9 @@ export function readParams(params: readonly string[], jsonText = '{}'): string {
 }
 
 /**
- * The headers of `--header 'Name: value'`.
+ * Reads the headers of `--header 'Name: value'`.
  *
- * @throws Refusal if one is not written like that, or is given twice.
+ * @throws Refusal if a header does not have this form, or is given twice.
  */
 export function readHeaders(headers: readonly string[]): Record<string, string> {
   const values = new Map<string, string>();
@@ -48,10 +49,11 @@ export function readHeaders(headers: readonly string[]): Record<string, string> 
 }
 
 /**
- * A secret of `--secret name=header:Name` or `name=query:name`, whose value the gateway puts into
- * that place. Text after another colon is put before the value: `token=header:Authorization:Bearer `.
+ * Reads `--secret name=header:Name` or `name=query:name`: the gateway puts the value of the secret
+ * into this header or query parameter. Text after a second colon goes before the value, as in
+ * `token=header:Authorization:Bearer `.
  *
- * @throws Refusal if it is not written like that.
+ * @throws Refusal if the option does not have this form.
  */
 export function readSecret(secret: string): PerCallSecret {
   const [, name, place, key, prefix] =
@@ -67,7 +69,9 @@ export function readSecret(secret: string): PerCallSecret {
   };
 }
 
-/** Milliseconds of a time such as `90s`, `10m` or `1h`; a number alone means seconds. */
+/**
+ * The milliseconds of a time such as `90s`, `10m` or `1h`. A number without a unit means seconds.
+ */
 export function readWaitTime(time: string): number {
   const [, amount, unit = 's'] = /^(\d{1,6})(s|m|h)?$/.exec(time) ?? [];
   if (amount === undefined) throw misuse('Write a time as 90s, 10m or 1h.');

@@ -22,7 +22,7 @@ const defaultWait = '15m';
 const pollMsMin = 500;
 
 interface WaitOptions {
-  /** True without a time. */
+  /** True if the option is given without a time. */
   readonly wait?: string | true;
 }
 
@@ -56,7 +56,10 @@ interface HttpOptions extends WaitOptions {
   readonly service?: string;
 }
 
-/** `action-gateway http <METHOD> <url>`: calls a URL, or with `--service` a path of a service. */
+/**
+ * `action-gateway http <METHOD> <url>`: calls a URL. With `--service` it calls a path of that
+ * service.
+ */
 export async function callHttp(call: RestCall<HttpOptions>): Promise<Answer> {
   const { args, options } = call;
   const [method = '', path = ''] = args;
@@ -66,7 +69,7 @@ export async function callHttp(call: RestCall<HttpOptions>): Promise<Answer> {
   const isJson = body !== undefined && !hasType && isJsonText(body);
   return perform(call, {
     service: options.service ?? 'http',
-    // The gateway refuses other methods by name.
+    // The gateway refuses an unknown method with an error that names the method.
     method: method.toUpperCase() as NonNullable<CallBody['method']>,
     path,
     headers: { ...headers, ...(isJson && { 'content-type': 'application/json' }) },
@@ -75,7 +78,10 @@ export async function callHttp(call: RestCall<HttpOptions>): Promise<Answer> {
   });
 }
 
-/** The body is sent as text, so that no number in it loses a digit. */
+/**
+ * Only checks whether the text is JSON. The body is sent as text, so that its numbers keep all
+ * digits.
+ */
 function isJsonText(text: string): boolean {
   try {
     JSON.parse(text);
@@ -97,7 +103,7 @@ async function perform({ api, options }: RestCall<WaitOptions>, body: CallBody):
     : answer;
 }
 
-/** Asks for the result again and again, until the call has ended or the time is over. */
+/** Asks for the result repeatedly, until the call has ended or the waiting time is over. */
 async function waitForDecision(api: Api, pending: Pending, waitMs: number): Promise<CallReply> {
   const endsAtMs = performance.now() + waitMs;
   let reply: CallReply = pending;

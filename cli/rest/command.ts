@@ -3,20 +3,23 @@ import type { Environment } from '../settings.ts';
 import type { Api } from './api.ts';
 import type { Answer } from './output.ts';
 
-/** A command that asks the gateway over REST. `Options` are the options of its row. */
+/**
+ * The invocation of a command that uses the gateway's REST API. `Options` are the options of the
+ * command.
+ */
 export interface RestCall<Options = object> {
   readonly api: Api;
   readonly args: readonly string[];
   readonly options: Readonly<Options>;
   readonly environment: Environment;
-  /** Whether the person wants JSON. */
+  /** Whether `--json` is given. */
   readonly isJson: boolean;
 }
 
-/** What the command does; it returns what is printed. */
+/** Runs the command and returns what is to be printed. */
 export type RestHandler<Options> = (call: RestCall<Options>) => Promise<Answer>;
 
-/** The options of all commands that ask the gateway. */
+/** The options of all commands that use the gateway's REST API. */
 export const commonOptions: readonly OptionRow[] = [
   ['--json', 'print JSON'],
   ['--profile <name>', 'use this profile instead of "default"'],
@@ -24,10 +27,10 @@ export const commonOptions: readonly OptionRow[] = [
 ];
 
 /**
- * A row of a command that asks the gateway: it takes the options that all these commands have, and
- * its answer is printed as a table, or with `--json` as JSON.
+ * Creates the row of a command that uses the gateway's REST API. The command also accepts the
+ * common options. Its answer is printed as text for a person, or with `--json` as JSON.
  *
- * @param load Loads the code of the command, only when it runs.
+ * @param load Loads the code of the command when the command runs.
  */
 export function restCommand<Options>(
   { options = [], ...row }: Omit<CommandRow, 'run'>,

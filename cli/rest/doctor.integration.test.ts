@@ -13,8 +13,11 @@ const healthy = {
   '/v1/status': { components: { gateway: { status: 'ok' } } },
 };
 
-/** A gateway that answers with these bodies; what is undefined is a 401. */
-async function startPatient(answers: Record<string, unknown>, date?: string) {
+/**
+ * A gateway that answers each path with its body in `answers`. A path that is missing there answers
+ * 401.
+ */
+async function startGateway(answers: Record<string, unknown>, date?: string) {
   const server = createServer((request, response) => {
     const answer = answers[request.url ?? ''];
     const failing = typeof answer === 'object' && answer !== null && 'failing' in answer;
@@ -73,20 +76,20 @@ test.each([
     1,
     'NOT OK, audit unavailable',
   ],
-])('doctor, when %s', async (_what, answers, date, expectedCode, message) => {
+])('doctor reports the result when %s', async (_what, answers, date, expectedCode, message) => {
   await using world = await startWorld();
-  await using patient = await startPatient(answers, date);
-  const { code, stdout, stderr } = await world.runHereAs(key, 'doctor', '--url', patient.url);
+  await using gateway = await startGateway(answers, date);
+  const { code, stdout, stderr } = await world.runHereAs(key, 'doctor', '--url', gateway.url);
   expect({ code, stdout }).toEqual({
     code: expectedCode,
     stdout: expect.stringContaining(message),
   });
   expect(stderr === '').toBe(code === 0);
-  const asJson = await world.runHereAs(key, 'doctor', '--url', patient.url, '--json');
-  expect(JSON.parse(asJson.stdout)).toMatchObject({ ok: code === 0, gateway: patient.url });
+  const asJson = await world.runHereAs(key, 'doctor', '--url', gateway.url, '--json');
+  expect(JSON.parse(asJson.stdout)).toMatchObject({ ok: code === 0, gateway: gateway.url });
 });
 
-test('doctor, when nothing answers and there is no login, names the address first', async () => {
+test('when nothing answers and there is no login, doctor reports the address before the login', async () => {
   await using world = await startWorld();
   const { url } = world.gateway;
   await world.gateway.stop();

@@ -13,7 +13,7 @@ import { openApi } from './api.ts';
 import type { Api } from './api.ts';
 import type { Answer } from './output.ts';
 
-/** What one check has found; a problem says what to do. */
+/** The result of one check. If the check failed, the message says what to do. */
 interface Finding {
   readonly check: string;
   readonly ok: boolean;
@@ -23,12 +23,14 @@ interface Finding {
 
 const timeoutMs = 10_000;
 const answerBytesMax = 65_536;
-/** A clock that is further off makes times in lists, and logins of the gateway, misleading. */
+/**
+ * If the clocks differ by more than this, times in lists and the gateway's logins are misleading.
+ */
 const skewSecondsMax = 60;
 
 /**
- * `action-gateway doctor`: checks, from the network to the login, what commands need. It exits with
- * the code of the first problem.
+ * `action-gateway doctor`: checks everything that commands need, from the network to the login. It
+ * exits with the exit code of the first problem.
  */
 export async function examine(
   options: { readonly url?: string; readonly profile?: string },
@@ -46,10 +48,13 @@ export async function examine(
     refusal = error;
   }
   const gateway = api?.gateway ?? parseGatewayUrl(readGatewayUrlSetting(options.url, environment));
-  const reached = await checkGateway(gateway);
-  findings.push(...reached);
-  if (refusal !== undefined) findings.push(problem('login', refusal));
-  else if (api !== undefined && reached[0]?.ok === true) findings.push(...(await checkLogin(api)));
+  const gatewayFindings = await checkGateway(gateway);
+  findings.push(...gatewayFindings);
+  if (refusal !== undefined) {
+    findings.push(problem('login', refusal));
+  } else if (api !== undefined && gatewayFindings[0]?.ok === true) {
+    findings.push(...(await checkLogin(api)));
+  }
   const problems = findings.filter(({ ok }) => !ok);
   return {
     data: {
@@ -72,7 +77,10 @@ function problem(check: string, { message, exitCode }: Pick<Refusal, 'message' |
   return { check, ok: false, message: message.replaceAll('\n', ' '), exitCode };
 }
 
-/** Whether a gateway is at the address, has the same time, and takes calls. */
+/**
+ * Checks whether a gateway is at the address, whether its clock agrees, and whether it accepts
+ * calls.
+ */
 async function checkGateway(gateway: string): Promise<Finding[]> {
   let live: Probe;
   try {
@@ -93,9 +101,9 @@ async function checkGateway(gateway: string): Promise<Finding[]> {
 }
 
 function checkClock(date: string | null): Finding[] {
-  const theirs = Date.parse(date ?? '');
-  if (Number.isNaN(theirs)) return [];
-  const seconds = Math.round((Date.now() - theirs) / 1_000);
+  const gatewayTimeMs = Date.parse(date ?? '');
+  if (Number.isNaN(gatewayTimeMs)) return [];
+  const seconds = Math.round((Date.now() - gatewayTimeMs) / 1_000);
   if (Math.abs(seconds) <= skewSecondsMax) {
     return [{ check: 'clock', ok: true, message: 'the same as the one of the gateway' }];
   }
@@ -111,7 +119,7 @@ async function checkReadiness(gateway: string): Promise<Finding> {
   return problem('readiness', { message, exitCode: exitCodes.unreachable });
 }
 
-/** Whether the credential is valid, and what the gateway says of its parts. */
+/** Checks whether the credential is valid, and which components the gateway reports as failing. */
 async function checkLogin(api: Api): Promise<Finding[]> {
   try {
     const me = await api.request<Me>('GET', '/v1/identities/me');
@@ -119,11 +127,11 @@ async function checkLogin(api: Api): Promise<Finding[]> {
     const login = { check: 'login', ok: true, message: name };
     const { components } = await api.request<z.infer<typeof status>>('GET', '/v1/status');
     const states = Object.entries(components).map(([part, state]) => `${part} ${state.status}`);
-    const wrong = states.filter((state) => !state.endsWith(' ok'));
-    if (wrong.length === 0) {
+    const failing = states.filter((state) => !state.endsWith(' ok'));
+    if (failing.length === 0) {
       return [login, { check: 'components', ok: true, message: 'all answer' }];
     }
-    const message = `${wrong.join(', ')}. Calls may fail: look at the logs of these components.`;
+    const message = `${failing.join(', ')}. Calls may fail: look at the logs of these components.`;
     return [login, problem('components', { message, exitCode: exitCodes.failed })];
   } catch (error) {
     if (error instanceof Refusal) return [problem('login', error)];
@@ -141,7 +149,10 @@ interface Probe {
   readonly body: ProbeBody;
 }
 
-/** Asks an address that needs no credential. What is no JSON object counts as an empty one. */
+/**
+ * Requests an address that needs no credential. An answer that is not a JSON object counts as an
+ * empty object.
+ */
 async function probe(url: string): Promise<Probe> {
   const signal = AbortSignal.timeout(timeoutMs);
   const { headers, body } = await fetch(url, { redirect: 'manual', signal });

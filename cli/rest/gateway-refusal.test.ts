@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 
 import { GatewayRefusal } from './gateway-refusal.ts';
 
-test('an error names the wrong fields, the address to open, the next step and the request', () => {
+test('the text of an error contains the wrong fields, the address to open, the next step and the id of the request', () => {
   const { message } = new GatewayRefusal({
     error: 'needs_authentication',
     message: 'Connect the account.',
@@ -21,7 +21,7 @@ test('an error names the wrong fields, the address to open, the next step and th
   ]);
 });
 
-test('a search that leads on is shown as a command', () => {
+test('a search that is the next step is shown as a command', () => {
   const { message } = new GatewayRefusal({
     error: 'unknown_service',
     message: 'There is no such service.',
@@ -31,7 +31,7 @@ test('a search that leads on is shown as a command', () => {
   expect(message).toContain("\nNext: action-gateway search 'send mail' --catalog\n");
 });
 
-test('what the message says already is not repeated', () => {
+test('the text of an error does not repeat what its message already contains', () => {
   const { message } = new GatewayRefusal({
     error: 'invalid_params',
     message: 'a is required. Open https://a.example.',

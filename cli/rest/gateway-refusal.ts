@@ -4,7 +4,7 @@ import type { ExitCode } from '../exit-codes.ts';
 import { Refusal } from '../refusal.ts';
 import { quoteForShell } from '../words.ts';
 
-/** An error of the gateway (docs/reference/errors.md#codes). */
+/** An error that the gateway has answered (docs/reference/errors.md#codes). */
 export class GatewayRefusal extends Refusal {
   override readonly name = 'GatewayRefusal';
   override readonly envelope: ErrorEnvelope;
@@ -25,14 +25,17 @@ const deniedCodes: readonly string[] = [
   'identity_archived',
 ];
 
-/** The exit code for an error code of the gateway. */
+/** The exit code for one of the gateway's error codes. */
 export function exitCodeOf(code: ErrorEnvelope['error']): ExitCode {
   if (code === 'unauthenticated') return exitCodes.notSignedIn;
   if (code === 'unavailable') return exitCodes.unreachable;
   return deniedCodes.includes(code) ? exitCodes.denied : exitCodes.failed;
 }
 
-/** The message, what to do next, and how an operator finds the request; one line for each. */
+/**
+ * The lines of the text: the message, what to do next, and the id by which an operator finds the
+ * request.
+ */
 function describe({ message, next, request_id: requestId, ...details }: ErrorEnvelope): string {
   const { auth_url: authUrl, issues } = details;
   return [
@@ -51,7 +54,10 @@ function describeNext({ method, path, body }: NonNullable<ErrorEnvelope['next']>
   return [method, path, ...(body === undefined ? [] : [JSON.stringify(body)])].join(' ');
 }
 
-/** The command for a search. Other next steps are for programs, and are shown as requests. */
+/**
+ * The command that runs a search. All other next steps are meant for programs, and are shown as
+ * requests.
+ */
 function describeSearch(query: URLSearchParams): string {
   const options = [...query].flatMap(([name, value]) => {
     if (name === 'q') return [];
@@ -65,7 +71,7 @@ function describeSearch(query: URLSearchParams): string {
   ].join(' ');
 }
 
-/** The fields that are wrong, unless the message has named them. */
+/** The wrong fields, without those that the message already mentions. */
 function describeIssues(issues: unknown, message: string): string[] {
   if (!Array.isArray(issues)) return [];
   return issues.slice(0, 20).flatMap((issue: { path?: unknown; message?: unknown } | null) => {

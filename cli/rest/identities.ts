@@ -5,7 +5,10 @@ import type { Answer } from './output.ts';
 import { findId } from './resource-handlers.ts';
 import { agents } from './resources.ts';
 
-/** `action-gateway agents add <name>`: an agent of the caller's, or with `--parent` a subagent. */
+/**
+ * `action-gateway agents add <name>`: creates an agent of the caller, or with `--parent` a
+ * subagent.
+ */
 export async function addAgent({
   api,
   args: [name],
@@ -30,7 +33,10 @@ interface KeyOptions {
   readonly expires?: string;
 }
 
-/** `action-gateway keys add <agent>`: stdout has the key alone, so that it can go into a file. */
+/**
+ * `action-gateway keys add <agent>`: writes only the key to stdout, so that it can be redirected to
+ * a file.
+ */
 export async function addKey({
   api,
   args: [agent],

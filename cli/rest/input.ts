@@ -4,12 +4,12 @@ import { Writable } from 'node:stream';
 
 import { Refusal, misuse, reasonOf } from '../refusal.ts';
 
-/** As much as the gateway takes in one request. */
+/** The largest body that the gateway accepts in one request. */
 const inputBytesMax = 1_024 * 1_024;
 
 /**
- * The text of an option: `@FILE` is the content of the file, `-` is stdin, everything else is the
- * text itself.
+ * The text that an option gives. `@FILE` stands for the content of the file, `-` for stdin;
+ * everything else is the text itself.
  *
  * @throws Refusal if a file cannot be read, or if the text has more than 1 MiB.
  */
@@ -30,7 +30,7 @@ export async function readTextFile(path: string, limit = inputBytesMax): Promise
   throw misuse(`${path} has more than ${limit} bytes.`);
 }
 
-/** Everything that is on stdin, as text. */
+/** All text from stdin. */
 export async function readStdin(limit = inputBytesMax): Promise<string> {
   const chunks: Buffer[] = [];
   let size = 0;
@@ -42,7 +42,9 @@ export async function readStdin(limit = inputBytesMax): Promise<string> {
   return Buffer.concat(chunks).toString('utf8');
 }
 
-/** The JSON value of a text. The error names the option, and not the text, which may be secret. */
+/**
+ * Parses JSON text. The error names the option, but not the text, because the text may be secret.
+ */
 export function parseJsonOption(text: string, option: string): unknown {
   try {
     return JSON.parse(text);
@@ -51,7 +53,7 @@ export function parseJsonOption(text: string, option: string): unknown {
   }
 }
 
-/** Whether a person can be asked. */
+/** Whether a person is at the terminal and can be asked. */
 export function canAsk(): boolean {
   return process.stdin.isTTY && process.stderr.isTTY;
 }
@@ -66,14 +68,18 @@ export async function askPerson(question: string): Promise<string> {
   }
 }
 
-/** @throws Refusal unless the person types "yes". */
+/**
+ * Asks the person to confirm.
+ *
+ * @throws Refusal unless the person types "yes".
+ */
 export async function askYes(question: string, refusal = 'Nothing was done.'): Promise<void> {
   const answer = await askPerson(question);
   if (answer.trim().toLowerCase() !== 'yes') throw new Refusal(refusal);
 }
 
 /**
- * Asks the person at the terminal for a secret of one line. The terminal does not show what is typed.
+ * Asks the person at the terminal for a secret of one line. The terminal hides what is typed.
  *
  * @throws Refusal if several lines are pasted, or if the person presses Ctrl+C or Ctrl+D.
  */

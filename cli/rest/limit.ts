@@ -1,11 +1,11 @@
 import { misuse } from '../refusal.ts';
 
 const limitDefault = 50;
-/** The most entries that a command asks for. */
+/** The most entries that a command requests. */
 export const listLimitMax = 1_000;
 
 /**
- * How many entries of a list a person wants.
+ * The number of list entries that a person wants.
  *
  * @throws Refusal if it is not a number from 1 to 1,000.
  */

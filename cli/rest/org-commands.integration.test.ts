@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { makeFolder } from '../program.testing.ts';
 import { answerFrom, pageOf, startWorld } from './world.testing.ts';
 
-test('services connect --account asks for an account, binds it, and says where to agree', async () => {
+test('services connect --account requests an account, binds the service to it, and prints where to agree', async () => {
   const service = { name: 'tracker', tier: 'org', status: 'needs_reauth' };
   const connection = { name: 'jira', tier: 'org', authorization_url: 'https://gw/agree' };
   await using world = await startWorld({
@@ -29,7 +29,7 @@ test('services connect --account asks for an account, binds it, and says where t
   expect(world.gateway.calls).toHaveLength(2);
 });
 
-test('a large document is uploaded in parts that cut no character', async () => {
+test('a large document is uploaded in parts, and no character is cut in half', async () => {
   const id = '01900000-0000-7000-8000-000000000002';
   let size = 0;
   const saved = { key: 'big', latest_version: 3 };
@@ -68,7 +68,7 @@ test('a large document is uploaded in parts that cut no character', async () => 
   expect(bodies[2]).toEqual({ source: { upload_id: id }, key: 'big' });
 });
 
-test('a template with errors ends with the exit code 1', async () => {
+test('validating a template that has errors ends with the exit code 1', async () => {
   const error = { code: 'x', message: 'Wrong.', path: '/info', line: 2 };
   const report = { valid: false, errors: [error], warnings: [] };
   await using world = await startWorld({
@@ -86,7 +86,7 @@ test('a template with errors ends with the exit code 1', async () => {
   expect(missing).toMatchObject({ code: 2, stderr: expect.stringContaining('cannot be read') });
 });
 
-test('an audit log that was changed ends with the exit code 1', async () => {
+test('verifying an audit log that was changed ends with the exit code 1', async () => {
   const found = { valid: false, rows_checked: 9, first_bad_seq: 4, head: null };
   await using world = await startWorld({
     answerRest: answerFrom({ 'GET /v1/audit/verify': found }),
@@ -115,7 +115,7 @@ test('audit tail prints the newest record last', async () => {
   expect(world.gateway.calls[0]?.path).toContain('outcome=refused');
 });
 
-test('a user is found by e-mail address, and links stand alone on stdout', async () => {
+test('a user is found by e-mail address, and stdout contains nothing but the link', async () => {
   const id = '01900000-0000-7000-8000-000000000003';
   const ben = { id, email: 'ben@acme.example', path: ['ben'], role: 'auditor' };
   const link = { url: 'https://gw/link', expires_at: '2027-01-01T00:00:00Z' };

@@ -16,24 +16,24 @@ const agents = {
   ],
 };
 
-test('on a terminal a table has a dim header and aligned columns', () => {
+test('a table on a terminal has a dim header and aligned columns', () => {
   const printed = formatShown(agents, terminal);
   expect(printed).toContain('\u001B[2m');
   expect(stripVTControlCharacters(printed)).toBe('ID  NAME\n1   bot\n22');
   expect(formatShown(agents, plainTerminal)).toBe('ID  NAME\n1   bot\n22');
 });
 
-test('in a pipe a table has tabs, no header and no colour', () => {
+test('a table in a pipe has tabs, no header and no colour', () => {
   expect(formatShown(agents, pipe)).toBe('1\tbot\n22\t');
 });
 
-test('a long cell is shortened on a terminal alone', () => {
+test('a long cell is shortened on a terminal, but not in a pipe', () => {
   const long = { header: ['X'], table: [['x'.repeat(100)]] };
   expect(formatShown(long, plainTerminal)).toContain('…');
   expect(formatShown(long, pipe)).toBe('x'.repeat(100));
 });
 
-test('an empty table is said to be empty on a terminal, and is nothing in a pipe', () => {
+test('for an empty table a terminal shows "none", and a pipe gets nothing', () => {
   expect(formatShown({ header: ['X'], table: [] }, plainTerminal)).toBe('none');
   expect(formatShown({ header: ['X'], table: [] }, pipe)).toBe('');
 });
@@ -42,7 +42,7 @@ test.each([
   ['a table', { header: ['X'], table: [['a\u001B[2J\tb\nc\u202E']] }],
   ['facts', { facts: [['name', 'a\u001B[2J\tb\nc\u202E']] as const }],
   ['text', { text: 'a\u001B[2J\u202E' }],
-])('no control or bidirectional character of %s reaches the reader', (_, shown) => {
+])('control characters and bidirectional characters of %s are not printed', (_, shown) => {
   for (const stream of [plainTerminal, pipe]) {
     expect(formatShown(shown, stream).replace('X\n', '')).not.toMatch(/[\p{Cc}\u202E]/u);
   }

@@ -4,12 +4,12 @@ import { exitCodes } from '../exit-codes.ts';
 import type { ExitCode } from '../exit-codes.ts';
 import { makePrintable, makePrintableText } from '../words.ts';
 
-/** A cell of a table: text, or nothing. */
+/** A cell of a table. It is empty without a value. */
 export type Cell = string | number | boolean | null | undefined;
 
-/** What a command prints. Without `show`, a person reads the data as JSON too. */
+/** What a command prints. Without `show`, the data is printed as JSON even without `--json`. */
 export interface Answer {
-  /** The data as `--json` prints it. */
+  /** The data that `--json` prints. */
   readonly data: unknown;
   /** The data for a person. */
   readonly show?: Shown;
@@ -24,7 +24,7 @@ export type Shown =
   /** `isRaw`: in a pipe the text is printed as it is, because it is the answer of a service. */
   | { readonly text: string; readonly isRaw?: true };
 
-/** What matters of stdout; both are undefined when it is no terminal. */
+/** The properties of stdout that matter here. Both are undefined when stdout is not a terminal. */
 interface Stream {
   readonly isTTY?: boolean;
   readonly hasColors?: () => boolean;
@@ -47,17 +47,20 @@ export function printAnswer(
   if (!isJson && note !== undefined) printNote(note);
 }
 
-/** Prints one line about what goes on, on stderr, so that stdout holds nothing but the answer. */
+/** Prints one line about the progress to stderr, because stdout must contain only the answer. */
 export function printNote(note: string): void {
   process.stderr.write(`${makePrintableText(note)}\n`);
 }
 
-/** Shows how far something long is, in one line of a terminal that the next one replaces. */
+/**
+ * Shows the progress of something long, on a line of the terminal that the next progress text
+ * overwrites.
+ */
 export function showProgress(text: string): void {
   if (process.stderr.isTTY) process.stderr.write(`\r\u001B[K${makePrintable(text)}`);
 }
 
-/** Writes one line of text. The text has only printable characters already. */
+/** Writes one line of text. The caller must have made the text printable. */
 export function writeLine(text: string): void {
   process.stdout.write(`${text}\n`);
 }
@@ -68,8 +71,8 @@ export function formatJson(data: unknown, { indent = 2 }: { indent?: number } = 
 }
 
 /**
- * Data as a person reads it. On a terminal a table has a header and aligned columns. Elsewhere it
- * has neither, and tabs between its cells, for other programs.
+ * Formats data for a person. On a terminal a table has a header and aligned columns. Elsewhere it
+ * has no header, and tabs separate its cells, so that other programs can read it.
  */
 export function formatShown(show: Shown, stream: Stream): string {
   if ('text' in show) {
@@ -109,7 +112,7 @@ function shorten(cell: string): string {
   return cell.length > cellCharactersMax ? `${cell.slice(0, cellCharactersMax - 1)}…` : cell;
 }
 
-/** Dim text, unless the stream is no terminal or the environment asks for no colour (NO_COLOR). */
+/** Makes text dim on a terminal with colours. NO_COLOR in the environment prevents that. */
 function dim(text: string, stream: Stream): string {
   return stream.isTTY === true && stream.hasColors?.() === true
     ? styleText('dim', text, { validateStream: false })

@@ -17,7 +17,7 @@ const identities = pageOf(
   agentOf('5', 'agent', 'ben', 'bot'),
 );
 
-test('agents are listed as a tree, without people', async () => {
+test('agents are listed as a tree, and people are left out', async () => {
   await using world = await startWorld({
     answerRest: answerFrom({ 'GET /v1/identities': identities }),
   });
@@ -30,7 +30,7 @@ test('agents are listed as a tree, without people', async () => {
   expect(paths).toEqual(['ann/bot', 'ann/bot/helper', 'ann/bot-2', 'ben/bot']);
 });
 
-test('a list is cut at its limit, over pages, and says that there is more', async () => {
+test('a list that needs several pages is cut at its limit, and a note says that there is more', async () => {
   await using world = await startWorld({
     answerRest: ({ path, response }) => {
       const { searchParams } = new URL(path, 'http://gateway');
@@ -54,7 +54,7 @@ test('a list is cut at its limit, over pages, and says that there is more', asyn
   expect(await world.runHere('rules', 'list', '--limit', '1001')).toMatchObject({ code: 2 });
 });
 
-test('an agent is found by its path or its only name, and a name of several changes nothing', async () => {
+test('an agent is found by its path or by a unique name, and an ambiguous name changes nothing', async () => {
   await using world = await startWorld({
     answerRest: answerFrom({
       'GET /v1/identities': identities,
@@ -79,7 +79,7 @@ test('an agent is found by its path or its only name, and a name of several chan
   ]);
 });
 
-test('what nothing undoes needs --yes where nobody can be asked', async () => {
+test('a command that cannot be undone needs --yes where nobody can be asked', async () => {
   const secret = { id: idOf('6'), name: 'token', tier: 'org', allowed_hosts: [] };
   await using world = await startWorld({
     answerRest: answerFrom({
@@ -90,12 +90,12 @@ test('what nothing undoes needs --yes where nobody can be asked', async () => {
   const refused = await world.runHere('secrets', 'delete', 'org/token');
   expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('add --yes') });
   expect(world.gateway.calls.map(({ method }) => method)).toEqual(['GET']);
-  // The org's secret has another name than one of the person's own.
+  // The org's secret is named `org/token`; `token` would be a secret of the person.
   expect(await world.runHere('secrets', 'delete', 'token', '--yes')).toMatchObject({ code: 2 });
   expect(await world.runHere('secrets', 'delete', 'org/token', '--yes')).toMatchObject({ code: 0 });
 });
 
-test('the value of a secret comes from stdin, and is no argument', async () => {
+test('the value of a secret is read from stdin, and refused as an argument', async () => {
   const stored = { name: 'token', current_version: 2, allowed_hosts: ['api.example.com'] };
   await using world = await startWorld({ answerRest: answerFrom({ 'POST /v1/secrets': stored }) });
   const args = ['secrets', 'set', 'token', '--host', 'api.example.com'];
@@ -114,7 +114,7 @@ test('the value of a secret comes from stdin, and is no argument', async () => {
   expect(world.gateway.calls).toHaveLength(1);
 });
 
-test('keys add prints the key alone on stdout', async () => {
+test('keys add prints nothing but the key on stdout', async () => {
   const path = `/v1/identities/${idOf('4')}/keys`;
   await using world = await startWorld({
     answerRest: answerFrom({
@@ -131,7 +131,7 @@ test('keys add prints the key alone on stdout', async () => {
   expect(await world.runHere('keys', 'revoke', 'ann/bot', idOf('7'))).toMatchObject({ code: 0 });
 });
 
-test('a rule names an agent or the org, and never neither or both', async () => {
+test('a rule must be for an agent or for the org, not for neither or both', async () => {
   await using world = await startWorld();
   const args = ['rules', 'add', 'allow', 'github:*'];
   for (const more of [[], ['--agent', 'bot', '--org']]) {

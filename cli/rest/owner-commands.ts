@@ -5,7 +5,7 @@ import { agents, keys, rules, secrets } from './resources.ts';
 
 const expiresOption: OptionRow = ['--expires <time>', 'until this time: 2027-01-31T00:00:00Z'];
 
-/** Commands about what a person owns: agents and their keys, secrets and rules. */
+/** Commands about what a person owns: agents, keys of agents, secrets and rules. */
 export const ownerCommands: readonly CommandRow[] = [
   listCommand(agents, { about: 'List agents, each before the subagents below it.' }),
   restCommand(

@@ -12,14 +12,14 @@ export const limitOption: OptionRow = [
 ];
 const yesOption: OptionRow = ['--yes', 'do not ask again'];
 
-/** The arguments of a command on one entry: `<agent> <key>`. */
+/** The arguments of a command that works on one entry, such as `<agent> <key>`. */
 function argumentsOf({ one, parent }: Findable<never>): string {
   return `${parent === undefined ? '' : `<${parent.one}> `}<${one}>`;
 }
 
 const load = () => import('./resource-handlers.ts');
 
-/** `action-gateway <many> list`. `toQuery` makes the filters of the API from the options. */
+/** `action-gateway <many> list`. `toQuery` turns the options into the filters of the API. */
 export function listCommand<Item>(
   resource: Resource<Item>,
   { options = [], ...about }: About,
@@ -32,7 +32,9 @@ export function listCommand<Item>(
   );
 }
 
-/** `action-gateway <many> show <one>`: its members that are not in `omitted`. */
+/**
+ * `action-gateway <many> show <one>`: shows the members of the entry, without those in `omitted`.
+ */
 export function showCommand<Item>(
   resource: Findable<Item>,
   about: About,
@@ -42,7 +44,7 @@ export function showCommand<Item>(
   return restCommand({ usage, ...about }, async () => (await load()).showItem(resource, omitted));
 }
 
-/** A command that deletes an entry or changes it without further options. */
+/** A command that deletes or changes an entry, and takes no further options. */
 export function changeCommand<Item>(
   resource: Findable<Item>,
   { about, ...change }: Change & { readonly about: string },

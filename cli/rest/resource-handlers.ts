@@ -9,7 +9,7 @@ import type { Change, Findable, Resource } from './resource.ts';
 
 type Path = `/v1/${string}`;
 
-/** Lists a resource, at most as many entries as `--limit` says. */
+/** Lists the entries of a resource, at most as many as `--limit` allows. */
 export function listItems<Item>(
   resource: Resource<Item>,
   toQuery?: (call: RestCall<Readonly<Record<string, string>>>) => Promise<Query> | Query,
@@ -19,9 +19,9 @@ export function listItems<Item>(
     const query = (await toQuery?.(call)) ?? {};
     const path = await findPath(call.api, resource, call.args);
     const { arrange = (items) => [...items] } = resource;
-    // One more than wanted, to know whether there are more.
-    const asked = resource.arrange === undefined ? limit + 1 : listLimitMax;
-    const found = arrange(await call.api.list<Item>(path, query, asked));
+    // Requests one entry more than wanted, to find out whether there are more.
+    const requestedCount = resource.arrange === undefined ? limit + 1 : listLimitMax;
+    const found = arrange(await call.api.list<Item>(path, query, requestedCount));
     const items = found.slice(0, limit);
     const columns = Object.entries(resource.columns);
     return {
@@ -46,7 +46,7 @@ export function showItem<Item>(
   };
 }
 
-/** Deletes an entry, or changes it by a POST below its path. */
+/** Deletes an entry, or changes it by a POST request below its path. */
 export function changeItem<Item>(
   resource: Findable<Item>,
   { verb, post, done, isFinal }: Change,
@@ -68,7 +68,10 @@ export function changeItem<Item>(
   };
 }
 
-/** The members of an object as a person reads them. What is no text, number or yes/no is JSON. */
+/**
+ * The members of an object in a form for a person. Objects, and lists that do not contain only
+ * strings, are shown as JSON.
+ */
 export function factsOf(
   item: object,
   omitted: readonly string[] = [],
@@ -84,7 +87,9 @@ function factOf(value: unknown): Cell {
   return isListOfWords ? value.join(', ') : JSON.stringify(value);
 }
 
-/** The path of a list; `args` names what the resource belongs to. */
+/**
+ * The path of a list. For a list below another entry, `args` starts with the name of that entry.
+ */
 async function findPath(
   api: Api,
   { path, parent }: Findable<never>,
@@ -105,9 +110,9 @@ async function findItemPath<Item>(
 }
 
 /**
- * The id of an entry that a person names by its id or by one of its names.
+ * Finds the id of an entry. A person may give the id itself, or one of the entry's names.
  *
- * @throws Refusal unless exactly one entry, of the first 1,000, has that name.
+ * @throws Refusal unless exactly one of the first 1,000 entries has that name.
  */
 export async function findId<Item>(
   api: Api,

@@ -1,37 +1,41 @@
 import type { Cell } from './output.ts';
 
-/** How a command finds what a person names. */
+/** How a command finds the entry that a person names. */
 export interface Findable<Item> {
-  /** What a person calls one: `agent`. */
+  /** The word for one entry: `agent`. */
   readonly one: string;
-  /** The word of its commands: `agents`. */
+  /** The word for several entries, with which the commands start: `agents`. */
   readonly many: string;
-  /** Its path in the API; below the path of `parent`, where there is one. */
+  /** The path of the list in the API. It is below the path of `parent` if there is a parent. */
   readonly path: string;
-  /** Where its entries are, when not below `path`. */
+  /** The path below which single entries are, if that is not `path`. */
   readonly itemPath?: string;
-  /** What it belongs to; its commands name that first: `keys list <agent>`. */
+  /**
+   * The resource to which the entries belong. Commands name the parent first: `keys list <agent>`.
+   */
   readonly parent?: Findable<never>;
-  /** The names that stand for its id. Without it, what a person types goes into the path. */
+  /** The names by which an entry can be found. Without this function, the person gives the id. */
   readonly namesOf?: (item: Item) => readonly (string | null | undefined)[];
 }
 
-/** One kind of thing that the API lists, shows and deletes. */
+/** One kind of entries that the API lists, shows and deletes. */
 export interface Resource<Item> extends Findable<Item> {
-  /** Chooses and orders the entries of the whole list, where the API does not. */
+  /** Selects and sorts the entries of the whole list, if the API does not do that. */
   readonly arrange?: (items: readonly Item[]) => Item[];
-  /** The columns of its table, by their titles. */
+  /** The columns of the table: title and cell. */
   readonly columns: Readonly<Record<string, (item: Item) => Cell>>;
 }
 
-/** How a command changes an entry: it sends a request and says that it is done. */
+/** How a command changes an entry: by which request, and which sentence it prints afterwards. */
 export interface Change {
-  /** The word of the command. */
+  /** The word of the command: `archive`. */
   readonly verb: string;
-  /** The request: DELETE of the entry, or POST to this word below it. */
+  /**
+   * The last path segment of the POST request. Without it, the request is a DELETE of the entry.
+   */
   readonly post?: string;
-  /** The sentence that is printed, without the name of the entry before it: `is deleted`. */
+  /** The end of the sentence that is printed, after the name of the entry: `is deleted`. */
   readonly done: string;
-  /** Whether nothing brings the entry back, so that a person has to confirm. */
+  /** Whether the change cannot be undone, so that a person has to confirm it. */
   readonly isFinal?: true;
 }

@@ -6,13 +6,13 @@ import type { Template } from '#contracts/http/templates';
 import type { Webhook } from '#contracts/http/webhooks';
 import type { Resource } from './resource.ts';
 
-/** Agents and subagents, called by their path (`ann/bot`) or by their own name. */
+/** Agents and subagents. A person names them by path (`ann/bot`) or by their own name. */
 export const agents: Resource<Identity> = {
   one: 'agent',
   many: 'agents',
   path: '/v1/identities',
   namesOf: ({ kind, path }) => (kind === 'user' ? [] : [path.join('/'), path.at(-1)]),
-  // Ordered by path, the list is a tree: an agent comes before its subagents.
+  // Sorted by path, the list is a tree: an agent comes before its subagents.
   arrange: (items) =>
     items
       .filter(({ kind }) => kind !== 'user')
@@ -75,7 +75,10 @@ export const rules: Resource<Rule> = {
   },
 };
 
-/** Users of the org, called by e-mail address or name; they are identities otherwise. */
+/**
+ * Users of the org. A person names them by e-mail address or by name. Their single entries are
+ * identities.
+ */
 export const users: Resource<Identity> = {
   one: 'user',
   many: 'users',

@@ -7,7 +7,7 @@ import { startGateway } from '../gateway.testing.ts';
 import { writeLogin } from '../program.testing.ts';
 import { startWorld as startSignedIn } from './world.testing.ts';
 
-/** A signed-in world in which every request is answered with the caller. */
+/** Starts a signed-in world whose gateway answers every request with the caller. */
 const startWorld: typeof startSignedIn = (behaviour) =>
   startSignedIn({ answerRest: answerWithCaller, ...behaviour });
 
@@ -24,7 +24,7 @@ function answerWithCaller({ response }: { response: { end: (text: string) => voi
   response.end(JSON.stringify(caller));
 }
 
-test('whoami shows the caller, without hidden characters, and --json the same as data', async () => {
+test('whoami shows the caller without hidden characters, and with --json as data', async () => {
   await using world = await startWorld();
   const { code, stdout, stderr } = await world.run(['whoami']);
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
@@ -46,7 +46,7 @@ test('an expired login is refreshed, and its new tokens are used the next time',
   ]);
 });
 
-test('an agent key is used instead of the login, and --profile instead of the key', async () => {
+test('an agent key takes precedence over the login, and --profile over the agent key', async () => {
   await using world = await startWorld();
   const key = { ACTION_GATEWAY_KEY: 'aak_CANARYkey', ACTION_GATEWAY_URL: world.gateway.url };
   await world.run(['whoami'], key);
@@ -106,7 +106,7 @@ test.each([
   [200, '<html>'],
   [302, ''],
   [404, '<html>'],
-])('an answer of something else, with the status %i, is refused', async (status, text) => {
+])('an answer with the status %i that does not come from a gateway is refused', async (status, text) => {
   await using world = await startWorld({
     answerRest: ({ response }) =>
       void response.writeHead(status, { location: 'http://127.0.0.1:1/' }).end(text),
@@ -116,7 +116,7 @@ test.each([
   expect(stderr).toContain('not one of a gateway');
 });
 
-test('a gateway that does not answer ends with the exit code 6', async () => {
+test('when the gateway does not answer, the program ends with the exit code 6', async () => {
   await using world = await startWorld();
   await world.gateway.stop();
   const { code, stderr } = await world.run(['whoami']);
@@ -143,7 +143,7 @@ test.each(['.', '..'])('the id %j is refused, because it would name another rout
   expect(world.gateway.calls).toEqual([]);
 });
 
-test('a wait that ends without a decision says so, and names the approval once', async () => {
+test('when waiting ends without a decision, the program says so, and mentions the approval only once', async () => {
   const pending = {
     status: 'pending_approval',
     approval_id: 'a-1',

@@ -16,7 +16,10 @@ interface AddOptions {
   readonly expires?: string;
 }
 
-/** `action-gateway rules add <effect> <pattern>`: for an agent, or with `--org` for the whole org. */
+/**
+ * `action-gateway rules add <effect> <pattern>`: adds a rule for an agent, or with `--org` for the
+ * whole org.
+ */
 export async function addRule({
   api,
   args: [effect, pattern],
@@ -52,8 +55,8 @@ const outcomes = {
 } as const;
 
 /**
- * `action-gateway rules explain <service> <action>`, or `<service> <method> <path>`: what would
- * become of the call, and the rule that decides each of its permission keys. Nothing is sent.
+ * `action-gateway rules explain <service> <action>`, or `<service> <method> <path>`: says whether
+ * the call would be allowed, and which rule decides each of its permission keys. Nothing is called.
  */
 export async function explainCall({
   api,
@@ -63,7 +66,7 @@ export async function explainCall({
   const text = jsonParams && (await readTextOption(jsonParams));
   const body: ValidateBody = {
     service,
-    // The gateway refuses other methods by name.
+    // The gateway refuses an unknown method with an error that names the method.
     ...(path === undefined
       ? { action, params: readParams(param, text) }
       : { method: action.toUpperCase() as NonNullable<ValidateBody['method']>, path }),

@@ -11,7 +11,7 @@ interface SearchOptions {
   readonly catalog?: true;
 }
 
-/** `action-gateway search [words...]`: finds actions, and services that could be connected. */
+/** `action-gateway search [words...]`: finds actions, and services that can still be connected. */
 export async function searchActions({
   api,
   args,

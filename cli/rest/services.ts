@@ -19,8 +19,8 @@ interface ConnectOptions {
 }
 
 /**
- * `action-gateway services connect <template>`: makes a service of a template. With `--account` it
- * first asks the provider for access to an account, and says where the person agrees.
+ * `action-gateway services connect <template>`: creates a service from a template. With `--account`
+ * it first requests access to an account from the provider, and prints where the person can agree.
  */
 export async function connectService({
   api,

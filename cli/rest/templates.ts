@@ -43,7 +43,10 @@ interface SaveOptions {
   readonly org?: true;
 }
 
-/** `action-gateway templates save <file>`: a new draft, or with `--key` the next version of that one. */
+/**
+ * `action-gateway templates save <file>`: saves a new draft, or with `--key` the next version of
+ * that template.
+ */
 export async function saveTemplate({
   api,
   args: [file = ''],
@@ -67,7 +70,10 @@ export async function saveTemplate({
   };
 }
 
-/** `action-gateway templates publish <key>`: the version that was saved last, or `--version`. */
+/**
+ * `action-gateway templates publish <key>`: publishes the version that was saved last, or the one
+ * of `--version`.
+ */
 export async function publishTemplate({
   api,
   args: [key = ''],
@@ -93,8 +99,8 @@ interface ImportOptions {
 }
 
 /**
- * `action-gateway templates import <file-or-url>`: makes a draft of an OpenAPI document. A file is
- * uploaded in parts; the terminal shows how far the upload and the import are.
+ * `action-gateway templates import <file-or-url>`: creates a draft from an OpenAPI document. A file
+ * is uploaded in parts. The terminal shows the progress of the upload and of the import.
  */
 export async function importTemplate({
   api,
@@ -144,14 +150,14 @@ async function uploadFile(api: Api, file: string): Promise<string> {
   return uploaded?.id ?? '';
 }
 
-/** The end of a part that cuts no character of two code units in half. */
+/** The end of a part. A character of two code units is not cut in half. */
 function endOfPart(text: string, end: number): number {
   const code = text.charCodeAt(end - 1);
   const isCut = end < text.length && code >= 0xd8_00 && code <= 0xdb_ff;
   return isCut ? end - 1 : end;
 }
 
-/** Shows how far an import is until its answer is there. */
+/** Shows the progress of an import until its answer arrives. */
 async function watchUpload<T>(
   api: Api,
   uploadId: string | undefined,
@@ -196,7 +202,7 @@ function tableOf(findings: readonly Finding[]): Shown {
 
 const pathOf = (key: string) => `/v1/templates/${encodeURIComponent(key)}` as const;
 
-/** A template of the person's own, or with `isOrgs` of the org. */
+/** The person's own template, or with `isOrgs` the org's template. */
 function getTemplate(api: Api, key: string, isOrgs: true | undefined): Promise<Template> {
   const tier = isOrgs === undefined ? 'user' : 'org';
   return api.request<Template>('GET', pathOf(key), { query: { tier } });

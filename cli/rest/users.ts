@@ -11,7 +11,10 @@ interface InviteOptions {
   readonly name?: string;
 }
 
-/** `action-gateway users invite <email>`: stdout has the link alone, which is shown this once. */
+/**
+ * `action-gateway users invite <email>`: prints only the link to stdout. The link is shown only
+ * once.
+ */
 export async function inviteUser({
   api,
   args: [email],
@@ -42,7 +45,7 @@ interface ChangeOptions {
   readonly displayName?: string;
 }
 
-/** `action-gateway users change <user>`: the role, or the display name. */
+/** `action-gateway users change <user>`: changes the role or the display name. */
 export async function changeUser({
   api,
   args: [user = ''],

@@ -20,11 +20,11 @@ interface ShownEvent {
 }
 
 /**
- * `action-gateway approvals watch`: prints a line for each approval that is open, is raised or ends,
- * until the person stops it. With `--json` a line is the event as JSON.
+ * `action-gateway approvals watch`: prints a line for each approval that is open, is raised or
+ * ends, until the person stops the command. With `--json` each line is the event as JSON.
  *
- * A stream that ends is opened again where it ended, because the login is refreshed meanwhile. After
- * ten failures in a row the command gives up.
+ * When the stream ends, it is opened again after the last event; the login is refreshed then if it
+ * has expired. After ten failures in a row the command gives up.
  */
 export async function watchApprovals({ api, isJson }: RestCall): Promise<Answer> {
   const { signal } = new AbortController();
@@ -44,10 +44,10 @@ export async function watchApprovals({ api, isJson }: RestCall): Promise<Answer>
       });
       if (isFirst) {
         printNote('Watching; stop with Ctrl+C.');
-        // The stream is open already, so that nothing is missed in between.
+        // The list is read after the stream was opened, so that no approval is missed in between.
         const query = { status: 'open', sort: 'oldest' };
-        const open = await api.list<ApprovalResponse>('/v1/approvals', query, 100);
-        for (const data of open) show({ type: 'approval.raised', data });
+        const openApprovals = await api.list<ApprovalResponse>('/v1/approvals', query, 100);
+        for (const data of openApprovals) show({ type: 'approval.raised', data });
         isFirst = false;
       }
       failures = 0;

@@ -9,7 +9,10 @@ interface AddOptions {
   readonly description?: string;
 }
 
-/** `action-gateway webhooks add <url>`: stdout has the secret of its signatures alone, this once. */
+/**
+ * `action-gateway webhooks add <url>`: prints only the secret for the signatures to stdout. The
+ * secret is shown only once.
+ */
 export async function addWebhook({
   api,
   args: [url],

@@ -9,7 +9,7 @@ import { runProgram } from '../program.ts';
 import { makeFolder, runToEnd, writeLogin } from '../program.testing.ts';
 import { Refusal } from '../refusal.ts';
 
-/** A stand-in for the gateway, a login at it, and what runs commands with that login. */
+/** A simulated gateway, a login for it, and functions that run commands with that login. */
 export async function startWorld(behaviour: GatewayBehaviour = {}) {
   const stack = new AsyncDisposableStack();
   const gateway = stack.use(await startGateway(behaviour));
@@ -22,7 +22,9 @@ export async function startWorld(behaviour: GatewayBehaviour = {}) {
   return {
     gateway,
     profiles,
-    /** Runs a command in this process, which takes no second; stdin is not read. */
+    /**
+     * Runs a command in this process, which is faster than starting the program. stdin is not read.
+     */
     runHere: (...args: string[]) => runHere(args, settings),
     runHereAs: (environment: Record<string, string>, ...args: string[]) =>
       runHere(args, { ...settings, ...environment }),
@@ -34,8 +36,8 @@ export async function startWorld(behaviour: GatewayBehaviour = {}) {
 }
 
 /**
- * Answers requests from a table, whose keys are method and path without the query. A number is a
- * status without a body; what is not in the table does not exist.
+ * Answers requests from a table. Its keys are the method and the path without the query. A number
+ * is a status without a body; a request that is not in the table gets the error `not_found`.
  */
 export function answerFrom(table: Readonly<Record<string, unknown>>): (call: McpCall) => void {
   return ({ method, path, response }) => {
