@@ -1,6 +1,6 @@
 /**
  * The alert rules, from which `npm run generate` makes `deploy/monitoring/alerts.yml`. A condition
- * names a metric of `metric-definitions.ts` as `{aag.calls}`.
+ * refers to a metric of `metric-definitions.ts` as `{aag.calls}`.
  */
 export interface AlertDefinition {
   readonly name: string;
@@ -8,7 +8,7 @@ export interface AlertDefinition {
   readonly when: string;
   /** How long the condition must hold, as Prometheus writes durations. */
   readonly lasting: string;
-  /** `page`: calls fail or soon will. `ticket`: somebody should look during the day. */
+  /** `page`: calls fail or will fail soon. `ticket`: somebody should look at it during the day. */
   readonly severity: 'page' | 'ticket';
   readonly summary: string;
   /** What to look at first, in Markdown. */

@@ -8,8 +8,8 @@ import { buildScopePresets } from '../registry/templates/domain/scope-presets.ts
 const templatesFolder = new URL('../service-templates/', import.meta.url);
 
 /**
- * Writes `docs/services.md`: the built-in templates, with how each authenticates, its actions and
- * their risk.
+ * Writes `docs/services.md`: for each built-in template how its services authenticate, and which
+ * actions with which risk it has.
  */
 export function renderCatalogue(): string {
   const templates = readdirSync(templatesFolder)
@@ -65,8 +65,8 @@ function sectionOf(template: CompiledTemplate): string[] {
 }
 
 /**
- * The section of an MCP server. Its tools are known only after it is connected, so the section
- * lists what the template fixes beforehand.
+ * The section of a template for an MCP server. The tools of the server are known only after it is
+ * connected, so the section lists what the template itself defines.
  */
 function serverSectionOf({ title, description, mcp }: CompiledTemplate): string[] {
   const namedOverrides = Object.entries(mcp?.overrides ?? {});
@@ -87,7 +87,7 @@ function actionRowOf({ key, risk, summary, scopeParam }: CompiledAction): string
   return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
 }
 
-/** What a rule for the action can be limited to. */
+/** What a rule for the action can be limited to, such as one value of a parameter. */
 function scopeOfRow(scopeParam: CompiledAction['scopeParam']): string {
   if (scopeParam === null) return 'the action';
   if (typeof scopeParam === 'string') return `one \`${scopeParam}\``;

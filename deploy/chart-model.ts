@@ -4,25 +4,25 @@ import type { Component } from '#contracts/vocabulary';
 import { interpolate, readComposeFile } from './compose-file.ts';
 import type { ComposeFile, ComposeService } from './compose-file.ts';
 
-/** A process of docker-compose.yml as the chart runs it. */
+/** A process of docker-compose.yml in the form in which the chart runs it. */
 export interface ChartProcess {
   readonly name: string;
   readonly args: readonly string[];
   readonly user: number;
   /**
-   * The variables that compose fixes, such as the paths of secrets. `{release}` stands for the name
-   * of the installation.
+   * The variables with values that compose fixes, such as the paths of secrets. `{release}` stands
+   * for the name of the installation.
    */
   readonly fixed: Readonly<Record<string, string>>;
-  /** The settings that the operator may set, which values.yaml has under `settings`. */
+  /** The names of the settings that the operator may set. values.yaml has them under `settings`. */
   readonly settings: readonly string[];
-  /** The keys of the Secret of the process, which are files in `/run/secrets`. */
+  /** The keys of the process's Secret. Each key is a file in `/run/secrets`. */
   readonly secrets: readonly string[];
-  /** The sizes of temporary folders, by path. */
+  /** The sizes of temporary folders; the keys are their paths. */
   readonly temporary: Readonly<Record<string, string>>;
   /** How long the process may take to stop, in seconds. */
   readonly stopSeconds: number;
-  /** What the process asks for and may use at most, as Kubernetes writes it. */
+  /** What the process requests and may use at most, in the notation of Kubernetes. */
   readonly resources: { readonly requests: Resources; readonly limits: Resources };
 }
 interface Resources {
@@ -35,32 +35,44 @@ export interface ChartComponent extends ChartProcess {
   readonly replicas: number;
   /** The port for health checks and metrics; 0 for the migration. */
   readonly healthPort: number;
-  /** The port that a Service leads to, with the components that may call it; all callers if empty. */
+  /**
+   * The port of the component's Service, and the components that may call it. If `callers` is
+   * empty, everybody may call it.
+   */
   readonly listens: { name: string; port: number; callers: readonly string[] } | null;
-  /** The components that this one calls directly, with their ports. All other calls go over NATS. */
+  /**
+   * The components that this component calls directly, with their ports. It reaches all others over
+   * NATS.
+   */
   readonly calls: readonly { readonly name: string; readonly port: number }[];
   readonly usesBus: boolean;
   readonly usesDatabase: boolean;
-  /** Whether the component calls addresses of the internet. */
+  /** Whether the component sends requests to addresses on the internet. */
   readonly callsOut: boolean;
-  /** Whether the component reads a folder of templates that the operator gives. */
+  /** Whether the component reads a folder of templates that the operator provides. */
   readonly readsTemplates: boolean;
-  /** Whether the component gets the apps of OAuth providers. */
+  /** Whether the component gets the operator's apps at OAuth providers. */
   readonly hasProviderApps: boolean;
-  /** The label `pool` of the metric `aag.slots.used` by which it can be scaled; empty for none. */
+  /**
+   * The label `pool` of the metric `aag.slots.used`, by which the component can be scaled. Empty if
+   * there is none.
+   */
   readonly slots: string;
 }
 
-/** Postgres or NATS, which the chart runs for an evaluation. */
+/** Postgres or NATS, which the chart runs only for an evaluation. */
 export interface ChartServer extends ChartProcess {
   readonly image: string;
   readonly port: number;
   readonly command: readonly string[];
   readonly healthCommand: readonly string[];
-  /** The folder that outlives the pod. */
+  /** The folder whose content must survive a restart of the pod. */
   readonly dataPath: string;
   readonly storage: string;
-  /** A file of the gateway's image that the server reads, and where; null for none. */
+  /**
+   * A file of the gateway's image that the server reads, and the folder into which it is mounted.
+   * Null if there is none.
+   */
   readonly file: { readonly source: string; readonly folder: string } | null;
 }
 
@@ -68,11 +80,14 @@ export interface ChartModel {
   readonly components: readonly ChartComponent[];
   readonly migrate: ChartComponent;
   readonly servers: readonly ChartServer[];
-  /** The names of all settings that values.yaml has. */
+  /** The names of all settings in values.yaml. */
   readonly settings: readonly (keyof typeof settings)[];
 }
 
-/** What the chart says, read from docker-compose.yml. Throws where compose says what it cannot read. */
+/**
+ * Reads from docker-compose.yml what the chart contains. Throws if it cannot interpret something
+ * there.
+ */
 export function readChartModel(compose: ComposeFile = readComposeFile()): ChartModel {
   const chartComponents = components.map((name) => readComponent(name, compose));
   const migrate = readComponent('migrate', compose);
@@ -177,7 +192,7 @@ function readProcess(name: string, compose: ComposeFile): ChartProcess {
   };
 }
 
-/** Writes the name that a Service has in the chart for that of a service of compose. */
+/** Replaces the name of a compose service in a value by the name of its Kubernetes Service. */
 function nameServices(value: string, { services }: ComposeFile): string {
   const [, scheme = '', host = '', port = ''] = /^(http:\/\/)?([a-z]+)(:\d+)?$/.exec(value) ?? [];
   const isService = services[host]?.['x-helm']?.listens !== undefined;
@@ -189,7 +204,7 @@ function readTemporary(entry: string): [path: string, size: string] {
   return [path, toKubernetesBytes(size)];
 }
 
-/** `64m` of compose as `64Mi`, and `1g` as `1Gi`. */
+/** Writes a size of compose for Kubernetes: `64m` becomes `64Mi`, and `1g` becomes `1Gi`. */
 function toKubernetesBytes(text: string): string {
   const [, digits, unit] = /^(\d+)([mg])$/.exec(text) ?? [];
   if (digits === undefined) throw new Error(`"${text}" is not a size such as 64m or 1g.`);

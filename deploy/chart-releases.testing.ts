@@ -30,17 +30,17 @@ export interface PodSpec {
   }[];
 }
 
-/** A release `aag` of the chart with these values. */
+/** A release of the chart with these values. Its name is `aag`. */
 export const releaseOf = (values: object): Release => ({
   chartFolder: fileURLToPath(new URL('helm', import.meta.url)),
   values: values as Readonly<Record<string, unknown>>,
   releaseName: 'aag',
   namespace: 'actions',
 });
-/** The pod of an object that has one. */
+/** The pod template of an object; undefined if the object has none. */
 export const podOf = ({ spec }: KubeObject) =>
   (spec as { template?: { spec: PodSpec; metadata: { labels: object } } } | undefined)?.template;
-/** The containers of an object's pod, those that run at its start included. */
+/** The containers of an object's pod, including the init containers. */
 export const containersOf = (object: KubeObject) => {
   const { containers = [], initContainers = [] } = podOf(object)?.spec ?? {};
   return [...containers, ...initContainers];
@@ -53,7 +53,7 @@ export const podsByName = (objects: readonly KubeObject[]) =>
       .flatMap((object) => podOf(object)?.spec ?? [])
       .map((spec) => [spec.containers[0]?.name ?? '', spec] as const),
   );
-/** The variables of a pod's first container. */
+/** The environment variables of a pod's first container. */
 export const environmentOf = (spec: PodSpec | undefined) =>
   Object.fromEntries((spec?.containers[0]?.env ?? []).map(({ name, value }) => [name, value]));
 
@@ -63,11 +63,11 @@ export const minimal = {
   settings: { BASE_URL: 'https://gateway.example.com' },
   secrets: { prefix: 'own' },
 };
-/** Every setting as its example says. */
+/** Every setting, with the value of its example. */
 export const examples = Object.fromEntries(
   model.settings.map((name) => [name, (settings[name] as Setting).example]),
 );
-/** Every part of the chart but an evaluation. */
+/** Values that use every part of the chart except the evaluation. */
 export const everything = {
   ...minimal,
   fullnameOverride: 'gw',
@@ -107,13 +107,13 @@ export const everything = {
   },
 };
 export const valueSets: readonly [name: string, values: object][] = [
-  ['what is needed', minimal],
-  ['everything', everything],
+  ['only the required values', minimal],
+  ['every part except the evaluation', everything],
   ['an evaluation', { evaluation: { enabled: true } }],
   ['every setting', { ...minimal, settings: examples }],
-  ['no network policies', { ...minimal, networkPolicy: { enabled: false } }],
+  ['network policies turned off', { ...minimal, networkPolicy: { enabled: false } }],
   [
-    'one replica of each',
+    'one replica of each component',
     {
       ...minimal,
       components: Object.fromEntries(components.map((name) => [name, { replicas: 1 }])),

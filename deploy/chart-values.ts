@@ -7,7 +7,7 @@ import type { Setting } from '#config';
 import type { ChartComponent, ChartModel } from './chart-model.ts';
 import { kubernetesYaml } from './compose-secrets.ts';
 
-/** The values of the chart with their defaults, from which values.yaml and its schema are made. */
+/** The values of the chart with their defaults. values.yaml and its schema are made from them. */
 export function listValues({ components, migrate, servers, settings: names }: ChartModel) {
   return {
     image: {
@@ -88,7 +88,9 @@ function listComponentValues({ replicas, resources, slots }: ChartComponent) {
   };
 }
 
-/** What values.yaml says above a value, by the value's path. */
+/**
+ * The comments in values.yaml. The key is the path of the value above which the comment is written.
+ */
 const comments: Readonly<Record<string, string>> = {
   image:
     'The image that deploy/Dockerfile builds. The tag is the version of the chart where it is empty; a digest (sha256:…) goes before.',
@@ -153,14 +155,17 @@ function isPairOf({ key }: Pair, name: string | undefined): boolean {
   return isScalar(key) && key.value === name;
 }
 
-/** Writes `values.schema.json`. It refuses unknown names, and settings that are not of their form. */
+/**
+ * Writes `values.schema.json`. The schema refuses unknown names, and settings that do not have the
+ * right form.
+ */
 export function renderValuesSchema(model: ChartModel): string {
   const schema = {
     $schema: 'http://json-schema.org/draft-07/schema#',
     ...schemaOf(listValues(model)),
   };
   Object.assign(schema.properties, {
-    // Helm gives it to every chart that is a part of another one.
+    // Helm passes this value to every subchart.
     global: { type: 'object' },
     settings: {
       type: 'object',
@@ -179,7 +184,7 @@ interface ValueSchema {
 /** Objects to which an operator may add any key. */
 const openObjects = new Set(['annotations', 'resources']);
 
-/** A schema of what has the form of a default. An empty object stands for any object. */
+/** A schema for values of the same form as this default. An empty object stands for any object. */
 function schemaOf(value: object): ValueSchema {
   const properties = Object.fromEntries(
     Object.entries(value).map(([name, child]) => [

@@ -30,17 +30,17 @@ import { renderChart, renderNotes } from './helm-checks/render-chart.ts';
 
 const render = (values: object) => renderChart(releaseOf(values));
 
-describe.for(valueSets)('the chart with the values for %s', ([, values]) => {
+describe.for(valueSets)('the chart, installed with %s', ([, values]) => {
   let objects: readonly KubeObject[];
   beforeAll(async () => {
     objects = await render(values);
   });
 
-  test('has objects that Kubernetes accepts, with no field that it does not know', async () => {
+  test('consists of objects that Kubernetes accepts, without any unknown field', async () => {
     expect(await checkKubeObjects(objects)).toEqual([]);
   });
 
-  test('runs every container without rights that it does not need, and within limits', () => {
+  test('runs every container with limits, and without rights that the container does not need', () => {
     const pods = objects.filter((each) => podOf(each) !== undefined);
     expect(pods.length).toBeGreaterThanOrEqual(components.length + 1);
     for (const pod of pods) {
@@ -65,7 +65,7 @@ describe.for(valueSets)('the chart with the values for %s', ([, values]) => {
     }
   });
 
-  test('says nothing secret outside of Secrets', () => {
+  test('contains secret values only in Secrets', () => {
     const rest = JSON.stringify(objects.filter(({ kind }) => kind !== 'Secret'));
     const secrets = objects.filter(({ kind }) => kind === 'Secret').flatMap(readSecret);
     for (const [, value] of secrets) if (value !== '') expect(rest).not.toContain(value);
@@ -91,7 +91,7 @@ describe('the pods of the chart', () => {
   test.for<[values: { settings: Record<string, string> }, templatesDir: string]>([
     [minimal, ''],
     [{ ...everything, settings: examples }, '/srv/templates'],
-  ])('have the commands and variables of compose', async ([values, templatesDir]) => {
+  ])('run the commands of compose with the variables of compose', async ([values, templatesDir]) => {
     const name = 'fullnameOverride' in values ? 'gw' : 'aag';
     const pods = podsByName(await render({ ...values, providerApps: {} }));
 
@@ -112,7 +112,7 @@ describe('the pods of the chart', () => {
     }
   });
 
-  test('have as long to stop as SHUTDOWN_PAUSE_SECONDS asks for', async () => {
+  test('get as much time to stop as SHUTDOWN_PAUSE_SECONDS requires', async () => {
     const pods = podsByName(await render(everything));
 
     expect(pods.get('gateway')?.terminationGracePeriodSeconds).toBe(55);
@@ -120,7 +120,7 @@ describe('the pods of the chart', () => {
     expect(pods.get('audit')?.terminationGracePeriodSeconds).toBe(45);
   });
 
-  test('keep numbers as they are written', async () => {
+  test('get numbers in the form in which the values contain them', async () => {
     const given = { ...minimal.settings, CAP_FILES_BYTES: 4_294_967_296, RATE_USER_PER_MINUTE: 0 };
     const pods = podsByName(await render({ ...minimal, settings: given }));
 
@@ -129,7 +129,7 @@ describe('the pods of the chart', () => {
   });
 });
 
-describe('an evaluation', () => {
+describe('an evaluation of the chart', () => {
   let objects: readonly KubeObject[];
   let folder: string;
   const secretOf = (name: string) =>
@@ -145,7 +145,7 @@ describe('an evaluation', () => {
   afterAll(() => rm(folder, { recursive: true, force: true }));
 
   test.for([...components, 'migrate'] as const)(
-    'gives %s an environment with which it starts, in a namespace with other Services',
+    'lets %s start, even if the namespace has other Services',
     async (name) => {
       const pod = podsByName(objects).get(name);
       const secretName = pod?.volumes.find(({ secret }) => secret)?.secret?.secretName ?? '';
@@ -178,7 +178,7 @@ describe('an evaluation', () => {
     },
   );
 
-  test('makes a pair of keys for decisions, and the same passwords for both sides', () => {
+  test('generates a matching pair of decision keys, and gives clients and servers the same passwords', () => {
     const auth = secretOf('aag-auth');
     const nats = secretOf('aag-nats');
 
@@ -192,7 +192,7 @@ describe('an evaluation', () => {
     );
   });
 
-  test('makes other keys each time', async () => {
+  test('generates different keys for each installation', async () => {
     const others = await render({ evaluation: { enabled: true } });
     const masterKeyOf = (all: readonly KubeObject[]) =>
       all
@@ -203,7 +203,7 @@ describe('an evaluation', () => {
   });
 });
 
-describe('the chart is refused', () => {
+describe('the chart is refused when it is installed', () => {
   test.for<[why: string, values: object, message: RegExp]>([
     ['without keys', { settings: minimal.settings }, /npm run --silent secrets -- --kubernetes/],
     ['without an address', { secrets: minimal.secrets }, /Set settings\.BASE_URL/],
@@ -215,7 +215,7 @@ describe('the chart is refused', () => {
     ['with a misspelt setting', { ...minimal, settings: { LOG_LEVLE: 'warn' } }, /LOG_LEVLE/],
     ['with a secret in its values', { ...minimal, settings: { MASTER_KEY: 'x' } }, /MASTER_KEY/],
     [
-      'with a route to no Gateway',
+      'with a route that names no Gateway',
       { ...minimal, httpRoute: { enabled: true } },
       /httpRoute\.parentRefs/,
     ],
@@ -224,7 +224,7 @@ describe('the chart is refused', () => {
   });
 });
 
-describe('the network policies', () => {
+describe('the network policies of the chart', () => {
   interface Policy {
     readonly podSelector: { readonly matchLabels: object };
     readonly ingress?: readonly object[];
@@ -232,7 +232,7 @@ describe('the network policies', () => {
   }
 
   test.for(valueSets.slice(0, 4))(
-    'with the values for %s select each pod once',
+    'select each pod exactly once, installed with %s',
     async ([, values]) => {
       const objects = await render(values);
       const policies = objects
@@ -249,7 +249,7 @@ describe('the network policies', () => {
     },
   );
 
-  test('keep components from private and metadata addresses', async () => {
+  test('let components reach neither private addresses nor metadata addresses', async () => {
     const objects = await render(minimal);
     const blocksOf = (name: string) =>
       JSON.stringify(
@@ -268,7 +268,7 @@ describe('the network policies', () => {
   });
 });
 
-test('the notes say where the gateway is and how the first person signs in', async () => {
+test('the notes of the chart say where the gateway is and how the first person signs in', async () => {
   const notes = await renderNotes(releaseOf({ evaluation: { enabled: true } }));
 
   expect(notes).toContain('port-forward service/aag-gateway 8080');
@@ -276,12 +276,13 @@ test('the notes say where the gateway is and how the first person signs in', asy
   expect(await renderNotes(releaseOf(minimal))).toContain('https://gateway.example.com');
 });
 
-test('every example of values in docs/kubernetes.md makes objects that Kubernetes accepts', async () => {
+test('every example of values in docs/kubernetes.md leads to objects that Kubernetes accepts', async () => {
   const page = await readFile(new URL('../docs/kubernetes.md', import.meta.url), 'utf8');
   const examples = [...page.matchAll(/^```yaml\n(.*?)^```$/gms)].flatMap(([, block = '']) =>
     parseAllDocuments(block).map((each) => each.toJS()),
   );
-  // Values by themselves, of an Application of Argo CD, and of a HelmRelease of Flux.
+  // The examples are plain values, the values in an Application of Argo CD, and the values in a
+  // HelmRelease of Flux.
   const given = examples.flatMap(({ apiVersion, spec, ...values }) =>
     apiVersion === undefined ? values : (spec.source?.helm?.valuesObject ?? spec.values ?? []),
   );

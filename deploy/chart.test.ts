@@ -27,17 +27,17 @@ const { services } = readComposeFile();
 const migrateAndComponents = [...model.components, model.migrate];
 const settingOf = (name: string) => (settings as Record<string, Setting>)[name];
 
-describe.for(migrateAndComponents)('the chart gives $name', (component) => {
+describe.for(migrateAndComponents)('the chart, for the process $name', (component) => {
   const environment = services[component.name]?.environment ?? {};
 
-  test('every variable that compose gives it, and no other', () => {
+  test('sets exactly the variables that compose sets', () => {
     const given = [...Object.keys(component.fixed), ...component.settings];
     const volume = component.readsTemplates ? ['TEMPLATES_DIR'] : [];
 
     expect([...given, ...volume].toSorted()).toEqual(Object.keys(environment).toSorted());
   });
 
-  test('the values that compose fixes, with the host names of its Services', () => {
+  test('sets the same fixed values as compose, with the names of its own Services as host names', () => {
     for (const [variable, value] of Object.entries(component.fixed)) {
       const composeValue = interpolate(String(environment[variable]), {});
       expect(value.replace('{release}-', '')).toBe(composeValue);
@@ -45,7 +45,7 @@ describe.for(migrateAndComponents)('the chart gives $name', (component) => {
     }
   });
 
-  test('secrets as files alone, and only its own', () => {
+  test('passes secrets only as files, and only the secrets of this process', () => {
     expect(component.settings.filter((name) => settingOf(name)?.secret)).toEqual([]);
     const paths = Object.values(component.fixed).filter((value) => value.startsWith('/run/'));
     expect(paths.toSorted()).toEqual(
@@ -55,7 +55,7 @@ describe.for(migrateAndComponents)('the chart gives $name', (component) => {
   });
 });
 
-describe('a pod in a namespace with other Services', () => {
+describe('a pod in a namespace that has other Services', () => {
   let folder: string;
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'aag-chart-'));
@@ -68,7 +68,10 @@ describe('a pod in a namespace with other Services', () => {
   });
   afterAll(() => rm(folder, { recursive: true, force: true }));
 
-  /** The environment of a pod as the kubelet makes it: first the Services, then what the pod says. */
+  /**
+   * The environment of a pod as the kubelet creates it. Variables of the pod replace those that
+   * come from Services.
+   */
   function environmentOf({ fixed, settings: names }: ChartComponent): Record<string, string> {
     const serviceNames = ['kubernetes', 'aag-gateway', 'aag-auth', ...components, 'nats', 'health'];
     const link = { port: 8080, protocol: 'TCP', name: 'http' } as const;
@@ -82,7 +85,7 @@ describe('a pod in a namespace with other Services', () => {
     };
   }
 
-  test.for(model.components)('$name starts with what the chart gives it', (component) => {
+  test.for(model.components)('has a complete and valid configuration if it runs $name', (component) => {
     const spec = componentConfigs[component.name as keyof typeof componentConfigs];
     const environment = environmentOf(component);
     const config: object = loadConfig(spec, environment);
@@ -96,7 +99,7 @@ describe('a pod in a namespace with other Services', () => {
     if ('OAUTH_URL' in config) expect(config.OAUTH_URL).toBe('http://aag-auth:8081');
   });
 
-  test('the migration reads its settings', () => {
+  test('has a complete and valid configuration if it runs the migration', () => {
     expect(loadConfig(provisionConfig, environmentOf(model.migrate))).toMatchObject({
       DATABASE_URL: expect.stringMatching(/^postgres:\/\/owner:/),
       NATS_REPLICAS: 3,
@@ -104,35 +107,35 @@ describe('a pod in a namespace with other Services', () => {
   });
 });
 
-describe('the network policies let', () => {
-  const namesOf = (isMeant: (component: ChartComponent) => boolean) =>
-    migrateAndComponents.filter(isMeant).map(({ name }) => name);
+describe('the network policies of the chart', () => {
+  const namesOf = (isSelected: (component: ChartComponent) => boolean) =>
+    migrateAndComponents.filter(isSelected).map(({ name }) => name);
 
-  test('every component that answers or asks on the bus reach NATS', () => {
+  test('let every component that answers or sends requests on the bus reach NATS', () => {
     const contracts = Object.values(busContracts);
-    const askers = contracts.flatMap(({ owner, endpoints }) => [
+    const busUsers = contracts.flatMap(({ owner, endpoints }) => [
       owner,
       ...Object.values(endpoints).flatMap(({ callers }) => callers),
     ]);
 
     expect(namesOf((each) => each.usesBus).toSorted()).toEqual(
-      [...new Set<string>([...askers, 'migrate'])].toSorted(),
+      [...new Set<string>([...busUsers, 'migrate'])].toSorted(),
     );
   });
 
-  test('the owners of schemas reach Postgres, and not the gateway', () => {
+  test('let every owner of a schema reach Postgres, and so not the gateway', () => {
     expect(namesOf((each) => each.usesDatabase).toSorted()).toEqual(
       [...schemaOwners, 'migrate'].toSorted(),
     );
   });
 
-  test('those components reach the internet that call it', () => {
+  test('let those components reach the internet that send requests there', () => {
     expect(namesOf((each) => each.callsOut)).toEqual(
       components.filter((name) => componentConfigs[name].names.includes('EGRESS_PROXY')),
     );
   });
 
-  test('only the gateway call another component without the bus', () => {
+  test('let only the gateway call another component without the bus', () => {
     expect(namesOf((each) => each.calls.length > 0)).toEqual(['gateway']);
     expect(model.components.find(({ name }) => name === 'gateway')?.calls).toEqual([
       { name: 'auth', port: 8081 },
@@ -149,11 +152,11 @@ describe('the values of the chart', () => {
   const values = parse(files.get('values.yaml') ?? '', { version: '1.1' });
   const isValidWith = (given: object) => isValid({ ...values, ...given });
 
-  test('are accepted as they are', () => {
+  test('are valid without any change', () => {
     expect(isValid(values)).toBe(true);
   });
 
-  test('have every setting of compose, and no secret', () => {
+  test('contain every setting of compose, and no secret', () => {
     const composeSettings = migrateAndComponents.flatMap((each) => each.settings);
     expect(Object.keys(values.settings).toSorted()).toEqual(
       [...new Set(composeSettings)].toSorted(),
@@ -170,16 +173,16 @@ describe('the values of the chart', () => {
     ['text for a number', { CAP_FILES_BYTES: '4 GiB' }, false],
     ['a misspelt setting', { LOG_LEVLE: 'warn' }, false],
     ['a secret', { MASTER_KEY: 'CANARY-key' }, false],
-  ])('may have as a setting %s: %j %s', ([, given, isAccepted]) => {
+  ])('with %s in a setting (%j): valid is %s', ([, given, isAccepted]) => {
     expect(isValidWith({ settings: { ...values.settings, ...given } })).toBe(isAccepted);
   });
 
-  test('may have no unknown name', () => {
+  test('with an unknown name are refused', () => {
     expect(isValidWith({ evaluaton: { enabled: true } })).toBe(false);
   });
 });
 
-test('an evaluation makes exactly the secrets that npm run secrets makes', () => {
+test('an evaluation of the chart makes exactly the secrets that npm run secrets makes', () => {
   const { evaluation } = parse(renderChart().get('model.yaml') ?? '');
   const owners = [...migrateAndComponents, ...model.servers];
   const made = [

@@ -2,7 +2,10 @@ import { readFileSync } from 'node:fs';
 
 import { parse } from 'yaml';
 
-/** The parts of a service in docker-compose.yml that are read here, with merged keys filled in. */
+/**
+ * The parts of a service in docker-compose.yml that this project's scripts read. Merged keys are
+ * resolved.
+ */
 export interface ComposeService {
   readonly image?: string;
   readonly user?: string;
@@ -27,22 +30,24 @@ export interface ComposeService {
   readonly 'x-helm'?: HelmKeys;
 }
 
-/** What the chart for Kubernetes needs and compose has no key for (`chart-model.ts`). */
+/**
+ * Information that the Kubernetes chart needs and for which compose has no key (`chart-model.ts`).
+ */
 interface HelmKeys {
   readonly replicas?: number;
   readonly requests?: { readonly cpu: string; readonly memory: string };
   /**
-   * A Service leads to the port in the variable `at`. Only `callers` may connect to it; everybody
-   * when they are left out.
+   * A Service with the port from the variable `at`. Only `callers` may connect to it, or everybody
+   * if they are left out.
    */
   readonly listens?: {
     readonly name: string;
     readonly at: string;
     readonly callers?: readonly string[];
   };
-  /** The label `pool` of the metric `aag.slots.used` by which replicas can be added. */
+  /** The label `pool` of the metric `aag.slots.used`, by which the replicas can be scaled. */
   readonly slots?: string;
-  /** The port of a server, and the size of the disk for its data. */
+  /** The port of a server; `storage` is the size of the disk for its data. */
   readonly port?: number;
   readonly storage?: string;
 }
@@ -58,7 +63,7 @@ export function readComposeFile(): ComposeFile {
 }
 
 /**
- * Fills in `${NAME}`, `${NAME:-default}`, `${NAME:+replacement}` and `$$` as docker compose does.
+ * Replaces `${NAME}`, `${NAME:-default}`, `${NAME:+replacement}` and `$$` as docker compose does.
  * The default may contain one further variable.
  */
 export function interpolate(

@@ -13,20 +13,20 @@ const make = (existing?: Record<string, string>) =>
   makeComposeSecrets(components, () => randomBytes(32), { existing: existing ?? {} });
 
 describe('the secrets of docker-compose.yml', () => {
-  test('are exactly the secrets that the script makes, each in its own file', () => {
+  test('are exactly the secrets that the script makes, each in a separate file', () => {
     const { secrets } = readComposeFile();
 
     expect(Object.keys(secrets).toSorted()).toEqual(Object.keys(make()).toSorted());
     for (const [name, { file }] of Object.entries(secrets)) expect(file).toBe(`./secrets/${name}`);
   });
 
-  test('stay as they are when the installation already has them', () => {
+  test('stay unchanged when the installation already has them', () => {
     const secrets = make();
 
     expect(make({ ...secrets })).toEqual(secrets);
   });
 
-  test('are taken from the .env file of an earlier version', () => {
+  test('keep the values that an earlier version had in the .env file', () => {
     const key = randomBytes(32).toString('base64url');
     const secrets = make(
       parseEnvFile(
@@ -45,7 +45,7 @@ describe('the secrets of docker-compose.yml', () => {
     expect(secrets).not.toHaveProperty('PORT');
   });
 
-  test('give each component its own password, which its server also has', () => {
+  test('contain a different password for each component, and the same password for its server', () => {
     const secrets = make();
     const passwords = Object.entries(secrets)
       .filter(([name]) => name.endsWith('_URL'))
@@ -58,13 +58,13 @@ describe('the secrets of docker-compose.yml', () => {
   });
 });
 
-describe('the Secrets of Kubernetes', () => {
+describe('the Kubernetes Secrets', () => {
   const { components: chartComponents, migrate } = readChartModel();
   const owners = [...chartComponents, migrate];
   const readSecrets = (text: string) =>
     parseAllDocuments(text, { version: '1.1' }).map((each) => each.toJS());
 
-  test('contain for each component only the keys that it reads, with the values of compose', () => {
+  test('contain for each component only the keys that it reads, with the same values as in compose', () => {
     const secrets = make();
     const manifests = readSecrets(renderKubernetesSecrets(secrets, owners));
 
@@ -79,7 +79,7 @@ describe('the Secrets of Kubernetes', () => {
     }
   });
 
-  test('contain texts only, even if YAML would read a number or a boolean', () => {
+  test('contain only strings, even for values that YAML would read as a number or a boolean', () => {
     const secrets = { ...make(), EGRESS_CA: 'CANARY-a\nb', MASTER_KEY: '0123', CARD_KEY: 'off' };
     const manifests = readSecrets(renderKubernetesSecrets(secrets, owners));
 
@@ -92,7 +92,7 @@ describe('the Secrets of Kubernetes', () => {
     });
   });
 
-  test('contain URLs of the servers that the options name', () => {
+  test('contain URLs with the addresses of Postgres and NATS that the options give', () => {
     const secrets = makeComposeSecrets(components, () => randomBytes(32), {
       postgres: 'db.example.com:6432/actions',
       nats: 'nats.bus:4222',
@@ -111,7 +111,7 @@ describe('the Secrets of Kubernetes', () => {
     { postgres: 'db:5432/gateway x' },
     { nats: 'nats' },
     { nats: 'nats://nats:4222' },
-  ])('are not made for %j', (place) => {
+  ])('are not made for the wrong address %j', (place) => {
     expect(() => makeComposeSecrets(components, () => randomBytes(32), place)).toThrow(
       /must be host:port/,
     );

@@ -4,22 +4,24 @@ import { ConfigError, keyNames } from '#config';
 import { publicKeyOf } from '#signing';
 import { natsPasswordVariable } from './generated.ts';
 
-/** The content of each secret of `docker-compose.yml`, by the name of its file in `secrets/`. */
+/**
+ * The content of each secret of `docker-compose.yml`. The key is the name of its file in
+ * `secrets/`.
+ */
 export type ComposeSecrets = Readonly<Record<string, string>>;
 
 export interface ExistingInstallation {
-  /** The secrets that the installation has already. */
+  /** The secrets that the installation already has. */
   readonly existing?: ComposeSecrets;
-  /** Where new URLs lead: `host:port/database` of Postgres, and `host:port` of NATS. */
+  /** The addresses in new URLs: `host:port/database` for Postgres, and `host:port` for NATS. */
   readonly postgres?: string | undefined;
   readonly nats?: string | undefined;
 }
 
 /**
  * Makes every secret of docker-compose.yml: keys, passwords, the URLs of Postgres and NATS with
- * these passwords, and optional secrets, which are empty (as good as not set). Secrets that the
- * installation already has stay as they are. Throws a `ConfigError` for an address that no URL can
- * contain.
+ * these passwords, and the optional secrets, which are empty (empty means not set). Secrets that
+ * the installation already has stay unchanged. Throws a `ConfigError` for a malformed address.
  */
 export function makeComposeSecrets(
   components: readonly string[],
@@ -75,17 +77,19 @@ export function makeComposeSecrets(
 }
 
 /**
- * Secrets that may be empty. `EGRESS_CA` and `SERVERS_CA` are the files that `EGRESS_CA_FILE` and
- * `SERVERS_CA_FILE` name.
+ * Secrets that may be empty. `EGRESS_CA` and `SERVERS_CA` are the contents of the files to which
+ * the settings `EGRESS_CA_FILE` and `SERVERS_CA_FILE` point.
  */
 export const optionalSecrets = ['SIGN_IN_PROVIDERS', 'EGRESS_PROXY', 'EGRESS_CA', 'SERVERS_CA'];
 
-/** The beginning of the names of the Secrets: `secrets.prefix` of the chart. */
+/**
+ * The beginning of the names of the Secrets. The operator sets it as `secrets.prefix` of the chart.
+ */
 export const kubernetesSecretPrefix = 'agent-action-gateway';
 
 /**
- * Writes a Secret of Kubernetes for each owner, with only the keys that the owner reads. Throws for
- * a key that `secrets` lacks.
+ * Writes a Kubernetes Secret for each owner, with only the keys that the owner reads. Throws if
+ * `secrets` lacks one of these keys.
  */
 export function renderKubernetesSecrets(
   secrets: ComposeSecrets,
@@ -113,7 +117,7 @@ export const kubernetesYaml = {
   defaultKeyType: 'PLAIN',
 } as const;
 
-/** The values of a `.env` file by name. */
+/** The values of a `.env` file; the keys are the names of the variables. */
 export function parseEnvFile(text: string): Record<string, string> {
   return Object.fromEntries(
     [...text.matchAll(/^(?:export )?([A-Z_]+)=(.*)$/gm)].map(([, name = '', value = '']) => [

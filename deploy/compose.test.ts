@@ -20,7 +20,7 @@ const readers = [
   ),
   ['migrate', [...provisionConfig.names, ...schemaOwners.map(databaseUrlOf)]] as const,
 ];
-/** Settings that compose gives in another way, or not at all. */
+/** Settings that compose passes in another way or not at all. */
 const exceptions = new Map([
   ['OAUTH_APPS', 'variables of many names, which come from secrets/oauth-apps.env'],
   ['SAMPLE_URL', 'npm start alone sets it'],
@@ -31,8 +31,8 @@ function databaseUrlOf(component: string): string {
 }
 
 /**
- * The setting to which a variable of a service belongs, and whether the variable names a file with
- * its value.
+ * The setting to which a service's variable belongs, and whether the variable contains the path of
+ * a file with the value.
  */
 function settingOf(service: string, variable: string): { name: string; isFile: boolean } {
   const isFile = !(variable in settings) && variable.endsWith('_FILE');
@@ -69,7 +69,7 @@ describe.for(readers)('the service %s of docker-compose.yml', ([service, names])
       expect(`${value}_FILE`).toBe(`/run/secrets/${variable}`);
   });
 
-  test('gets settings from .env, except those that docker-compose.yml must fix', () => {
+  test('gets every setting from .env, except the settings with a value that docker-compose.yml must fix', () => {
     const fixed = given.flatMap(({ name, isFile, value }) =>
       isFile || value.includes(`\${${name}:`) ? [] : [name],
     );
@@ -89,7 +89,7 @@ describe.for(readers)('the service %s of docker-compose.yml', ([service, names])
 describe.for(Object.entries(services))(
   'the container %s of docker-compose.yml',
   ([name, service]) => {
-    test('runs without rights that it does not need, and within limits', () => {
+    test('runs with limits, and without rights that it does not need', () => {
       expect(service.user).toMatch(name === 'nats-volume' ? /^0:0$/ : /^[1-9]\d*:[1-9]\d*$/);
       expect(service).toMatchObject({
         read_only: true,
@@ -103,14 +103,14 @@ describe.for(Object.entries(services))(
       expect(service.tmpfs).toBeDefined();
     });
 
-    test('has a health check, and is restarted when it ends', () => {
+    test('has a health check, and is started again when it ends', () => {
       const isJob = ['migrate', 'nats-volume'].includes(name);
 
       expect(service.restart).toBe(isJob ? 'no' : 'unless-stopped');
       if (!isJob) expect(service.healthcheck?.test?.length).toBeGreaterThan(0);
     });
 
-    test('can run in any number, because only the balancer publishes a port', () => {
+    test('can run as several replicas, because only the balancer publishes a port', () => {
       expect(service).not.toHaveProperty('container_name');
       expect(service.ports ?? []).toHaveLength(name === 'balancer' ? 1 : 0);
     });
@@ -126,7 +126,7 @@ test('docker-compose.yml gives each component enough time to stop', () => {
   }
 });
 
-test('every image of docker-compose.yml and the Dockerfile has an exact tag, its own that of the version', async () => {
+test("every image of docker-compose.yml and the Dockerfile has an exact tag, and the gateway's image has the version of the project", async () => {
   const read = (path: string) => readFile(new URL(`../${path}`, import.meta.url), 'utf8');
   const { version } = JSON.parse(await read('package.json'));
   const bases = [...(await read('deploy/Dockerfile')).matchAll(/^FROM (\S+)/gm)].map(
@@ -141,7 +141,7 @@ test('every image of docker-compose.yml and the Dockerfile has an exact tag, its
   );
 });
 
-test('docs/operating.md names the versions that are needed, tested and started', async () => {
+test('docs/operating.md lists the versions of NATS, Postgres and Node that are required, tested and started', async () => {
   const read = (path: string) => readFile(new URL(`../${path}`, import.meta.url), 'utf8');
   const rows = (await read('docs/operating.md'))
     .split('\n')

@@ -41,7 +41,7 @@ describe('generated files', () => {
 });
 
 describe('the alert rules', () => {
-  test('have different names, and use only labels that their metrics have', () => {
+  test('have unique names, and use only labels that their metrics have', () => {
     expect(new Set(alertDefinitions.map(({ name }) => name)).size).toBe(alertDefinitions.length);
     for (const { when, summary } of alertDefinitions) {
       const [, name = ''] = /\{([a-z_.]+)\}/.exec(when) ?? [];
@@ -53,7 +53,7 @@ describe('the alert rules', () => {
   });
 });
 
-describe('NATS permissions', () => {
+describe('the NATS permissions', () => {
   const publishOf = (component: Component) =>
     usersOf(component).flatMap(({ publishSubjects: publish }) => publish);
 
@@ -81,7 +81,7 @@ describe('NATS permissions', () => {
     }
   });
 
-  test('let only the components that the contracts name call execute, replay and authenticate', () => {
+  test('allow only the components that the contracts name to call execute, replay and authenticate', () => {
     const mayCall = (subject: string) =>
       components.filter((component) => publishOf(component).includes(subject));
 
@@ -92,27 +92,27 @@ describe('NATS permissions', () => {
   });
 });
 
-describe('NATS accounts', () => {
+describe('the NATS accounts', () => {
   const conf = renderNatsConf();
-  const crossings = [
+  const exportedSubjects = [
     ...conf.matchAll(/(?:service|stream): (?:"|\{ account: \S+, subject: ")([^"]+)"/g),
   ].map(([, subject]) => subject ?? '');
 
-  test('export named subjects, in which only the caller of an endpoint may be a wildcard', () => {
-    expect(crossings.length).toBeGreaterThan(300);
-    for (const subject of crossings) {
+  test('export only specific subjects, with a wildcard at most for the caller of an endpoint', () => {
+    expect(exportedSubjects.length).toBeGreaterThan(300);
+    for (const subject of exportedSubjects) {
       expect(subject).toMatch(
         /^(rpc\.\w+\.v\d+\.\w+\.(\*|c_\w+)|(evt|aud)\.\w+(\.\w+)*\.>|feed\.v1|gone\.gateway\.v1|beat\.executor\.v1|\$JS\.API\.(STREAM\.INFO\.(AUDIT|EVENTS)|CONSUMER\.(INFO|MSG\.NEXT)\.(AUDIT\.audit|EVENTS\.\w+)|DIRECT\.GET\.OBJ_files)|\$JS\.ACK\.(AUDIT\.audit|EVENTS\.\w+)\.>|\$O\.files\.C\.\*)$/,
       );
     }
   });
 
-  test('export nothing to all accounts', () => {
+  test('export nothing to every account', () => {
     const exported = conf.match(/\{ (service|stream): ".*/g) ?? [];
     for (const line of exported) expect(line).toMatch(/accounts: \[c_\w+(, c_\w+)*\] \}$/);
   });
 
-  test('let an answer take longer than the slowest caller waits', () => {
+  test('allow answers that take longer than the caller with the longest timeout waits', () => {
     const execute = /"rpc\.executor\.v1\.execute\.\*".*response_threshold: "(\d+)s"/.exec(
       conf,
     )?.[1];

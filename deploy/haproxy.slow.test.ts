@@ -19,8 +19,8 @@ interface Gateway extends AsyncDisposable {
 }
 
 /**
- * A server that answers health checks as a gateway does, and all other requests with the given
- * function.
+ * A server that answers health checks as a gateway does, and answers all other requests with the
+ * given function.
  */
 async function startGateway(answer: RequestListener): Promise<Gateway> {
   const gateway = { isReady: true };
@@ -51,7 +51,7 @@ async function startBalanced(
 const isAnswered = (url: string) => async () => (await fetch(`${url}/health/ready`)).ok;
 
 describe.skipIf(!haproxy.isAvailable)(`the balancer${haproxy.note}`, () => {
-  test('tells the gateway the address of the client, and passes on no header in which a client names a host', async () => {
+  test("tells the gateway the client's address, and removes headers in which a client claims a host", async () => {
     await using gateway = await startGateway(
       ({ headers }, reply) => void reply.end(JSON.stringify(headers)),
     );
@@ -97,7 +97,7 @@ describe.skipIf(!haproxy.isAvailable)(`the balancer${haproxy.note}`, () => {
     expect(body).toBe('/a%2Fb/../c//d?e=%zz 15000 5000000');
   });
 
-  test('passes on each event of a stream at once, and lets the gateway see that the client has disconnected', async () => {
+  test("passes on each event of a stream at once, and closes the gateway's connection when the client disconnects", async () => {
     let hasEnded = false;
     await using gateway = await startGateway((_, reply) => {
       reply.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: first\n\n');
@@ -116,7 +116,7 @@ describe.skipIf(!haproxy.isAvailable)(`the balancer${haproxy.note}`, () => {
   });
 
   test(
-    'sends requests only to gateways that are ready, and answers itself when none is',
+    'sends requests only to gateways that are ready, and answers 503 if none is ready',
     { timeout: 120_000 },
     async () => {
       await using first = await startGateway((_, reply) => void reply.end('first'));
@@ -141,7 +141,7 @@ describe.skipIf(!haproxy.isAvailable)(`the balancer${haproxy.note}`, () => {
     },
   );
 
-  test('never sends a request twice, and reports an unknown outcome when a gateway ends before it answers', async () => {
+  test('never sends a request twice, and reports an unknown outcome if a gateway ends before it answers', async () => {
     let requests = 0;
     const endBeforeAnswer: RequestListener = (incoming) => {
       requests += 1;

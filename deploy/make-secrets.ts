@@ -1,10 +1,12 @@
 /**
- * `npm run secrets [-- --kubernetes] [--postgres HOST:PORT/DATABASE] [--nats HOST:PORT]`: makes the folder `secrets/` for docker compose, with one file for each key,
- * password and URL that holds a password. Files that exist stay as they are: without its old key,
- * the vault could not be read. What an earlier version of compose kept in `.env` is taken from there.
+ * `npm run secrets [-- --kubernetes] [--postgres HOST:PORT/DATABASE] [--nats HOST:PORT]`: makes the
+ * folder `secrets/` for docker compose. It has one file for each key, each password and each URL
+ * that contains a password. Existing files stay unchanged, because the vault cannot be read without
+ * its old key. Values that an earlier version of compose kept in `.env` are taken from there.
  *
- * With `--kubernetes` it also prints a Secret for each component of the chart, made from the files.
- * New URLs lead to the servers of compose unless the other options say where Postgres and NATS are.
+ * With `--kubernetes` the script also prints a Secret for each component of the chart, made from
+ * the files. New URLs contain the addresses of the servers in compose, unless the other options
+ * give the addresses of Postgres and NATS.
  */
 import { randomBytes } from 'node:crypto';
 import { chmod, mkdir, readFile, readdir, writeFile } from 'node:fs/promises';
@@ -16,7 +18,9 @@ import { readChartModel } from './chart-model.ts';
 import { makeComposeSecrets, parseEnvFile, renderKubernetesSecrets } from './compose-secrets.ts';
 
 const folder = 'secrets';
-/** The variables of the executor for apps at OAuth providers, which `docker-compose.yml` reads. */
+/**
+ * Variables for the executor, about apps at OAuth providers. `docker-compose.yml` reads this file.
+ */
 const appsFile = 'oauth-apps.env';
 
 try {
@@ -27,9 +31,10 @@ try {
       nats: { type: 'string' },
     },
   });
-  // Messages for people must not get into the output that kubectl reads.
+  // With --kubernetes, kubectl reads stdout, so messages for people go to stderr.
   const messages = options.kubernetes ? process.stderr : process.stdout;
-  // Containers read single files as other users than the owner; nobody else can enter the folder.
+  // Containers read single files under a user id other than the owner's. On this machine, only the
+  // owner can enter the folder.
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const appSecrets = join(folder, 'oauth-apps');
   await mkdir(appSecrets, { recursive: true });

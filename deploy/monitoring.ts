@@ -77,8 +77,8 @@ export function renderAlertRules(): string {
 }
 
 /**
- * Writes `deploy/monitoring/prometheus.yml`, a configuration of Prometheus that finds every replica
- * of the components of docker-compose.yml by its name.
+ * Writes `deploy/monitoring/prometheus.yml`, a configuration with which Prometheus finds every
+ * replica of the components in docker-compose.yml by the name of the component.
  */
 export function renderPrometheusConfig(): string {
   const scrapes = Object.entries(readComposeFile().services).flatMap(
@@ -132,7 +132,7 @@ export function renderDashboard(): string {
   return `${JSON.stringify(dashboard, null, 2)}\n`;
 }
 
-/** Replaces `{aag.calls}` by the metric's name in Prometheus. Throws for an unknown metric. */
+/** Replaces `{aag.calls}` by the name of the metric in Prometheus. Throws for an unknown metric. */
 function toPromql(query: string): string {
   return query.replaceAll(/\{([a-z_.]+)\}/g, (_, name: string) => {
     if (!Object.hasOwn(metricDefinitions, name)) throw new Error(`${name} is not a metric.`);

@@ -160,7 +160,7 @@ const otherObjects: readonly KubeObject[] = [
   },
 ];
 
-test('accepts objects of every kind that a chart needs', async () => {
+test('checkKubeObjects accepts objects of every kind that a chart needs', async () => {
   expect(await checkKubeObjects([makeDeployment(), ...otherObjects])).toEqual([]);
 });
 
@@ -178,7 +178,7 @@ const container = '/spec/template/spec/containers/0';
 
 test.for([
   ['/spec/replica', 2, '/spec/replica is not a known field'],
-  // Wrong types and values, and fields that are missing
+  // Wrong types, wrong values and missing fields
   ['/spec/replicas', '2', '/spec/replicas must be integer'],
   ['/metadata/namespace', false, '/metadata/namespace must be string'],
   [
@@ -201,7 +201,7 @@ test.for([
   ['/apiVersion', 'apps/v2', 'Kubernetes has no Deployment of version apps/v2'],
   ['/kind', 'Deploy', 'Kubernetes has no Deploy of version apps/v1'],
   ['/apiVersion', '../v1', 'Kubernetes has no Deployment of version ../v1'],
-  // Names, and what an entry refers to
+  // Wrong names, and references to something that does not exist
   ['/metadata/name', 'r_tiny', '/metadata/name is not allowed: "r_tiny" does not match'],
   ['/metadata/name', 'R', '/metadata/name is not allowed: "R" does not match'],
   ['/metadata/name', 'r'.repeat(64), 'of at most 63 characters'],
@@ -218,7 +218,7 @@ test.for([
     { other: 'tiny' },
     '/spec/selector/matchLabels/app.kubernetes.io/name is not a label of the template of the pods',
   ],
-] as const)('refuses a Deployment with %s = %j', async ([path, field, fault]) => {
+] as const)('checkKubeObjects refuses a Deployment with %s = %j', async ([path, field, fault]) => {
   const deployment = structuredClone(makeDeployment());
   change(deployment, path, field);
   const faults = await checkKubeObjects([deployment as KubeObject]);
@@ -253,7 +253,7 @@ test.for([
     'often',
     '/spec/endpoints/0/interval must match',
   ],
-] as const)('refuses a %s with %s = %j', async ([kind, path, field, fault]) => {
+] as const)('checkKubeObjects refuses a %s with %s = %j', async ([kind, path, field, fault]) => {
   const object = structuredClone(otherObjects.find((one) => one.kind === kind));
   if (object === undefined) throw new Error(`no ${kind}`);
   change(object, path, field);
@@ -263,10 +263,10 @@ test.for([
   expect(faults[0]).toContain(fault);
 });
 
-/** The fields whose own fields have any names. */
+/** Fields with an object in which the field names are free. */
 const maps = 'annotations data labels limits matchLabels requests selector stringData'.split(' ');
 
-/** The paths of all objects within a value that have a closed list of fields. */
+/** The paths of all objects within a value in which only certain field names are allowed. */
 function findClosed(value: unknown, path = ''): string[] {
   if (typeof value !== 'object' || value === null) return [];
   const below = Object.entries(value).flatMap(([name, field]) => {
@@ -277,7 +277,7 @@ function findClosed(value: unknown, path = ''): string[] {
 }
 
 test.for([makeDeployment(), ...otherObjects])(
-  'refuses an unknown field at every place of a $kind',
+  'checkKubeObjects refuses an unknown field in every object within a $kind',
   async (object) => {
     const places = findClosed(object);
     expect(places.length).toBeGreaterThan(1);
@@ -291,7 +291,7 @@ test.for([makeDeployment(), ...otherObjects])(
   },
 );
 
-test('reports every fault of all objects, and two objects of one name', async () => {
+test('checkKubeObjects reports every fault of all objects, and two objects with the same name', async () => {
   const broken = structuredClone(makeDeployment());
   change(broken, '/spec/replicas', 'two');
   change(broken, '/spec/replica', 2);

@@ -6,7 +6,7 @@ import type { KubeObject } from './kube-object.ts';
 import { findRuleFaults } from './kube-rules.ts';
 import { watch } from './watched.ts';
 
-/** The packages with the schemas. */
+/** The packages that contain the schemas. */
 const kubernetes = import.meta.resolve('kubernetes-models');
 const otherGroups: Readonly<Record<string, string>> = {
   'gateway.networking.k8s.io': import.meta.resolve('@kubernetes-models/gateway-api'),
@@ -16,12 +16,12 @@ const otherGroups: Readonly<Record<string, string>> = {
 type Validate = (this: unknown) => void;
 
 /**
- * Finds what a cluster would refuse or ignore in objects: a kind that it does not know, a wrong type or
- * value, an unknown field, a bad name, and the mistakes of `findRuleFaults`. The schemas are those of
- * Kubernetes, the Gateway API and the Prometheus Operator.
+ * Finds everything in the objects that a cluster would refuse or ignore: an unknown kind, a wrong
+ * type or value, an unknown field, a bad name, and the faults that `findRuleFaults` finds. The
+ * schemas are those of Kubernetes, the Gateway API and the Prometheus Operator.
  *
  * @returns One sentence per fault with kind, name and path, for example
- *   `Deployment gateway: /spec/replica is not a known field.`
+ * `Deployment gateway: /spec/replica is not a known field.`
  */
 export async function checkKubeObjects(objects: readonly KubeObject[]): Promise<string[]> {
   const sentences: string[] = [];
@@ -42,12 +42,14 @@ async function findFaults(object: KubeObject): Promise<string[]> {
   if (validate === undefined) return [`Kubernetes has no ${kind} of version ${apiVersion}`];
   const watched = watch(object);
   const errors = findErrors(validate, watched.value);
-  const unread = watched.findUnread().map((path) => `${path} is not a known field`);
-  // The rules read an object as its schema describes it.
-  return errors.length > 0 ? [...errors, ...unread] : [...unread, ...findRuleFaults(object)];
+  const unknownFields = watched.findUnread().map((path) => `${path} is not a known field`);
+  // The rules assume an object that matches its schema, so they are checked only then.
+  return errors.length > 0 ? [...errors, ...unknownFields] : [...unknownFields, ...findRuleFaults(object)];
 }
 
-/** Loads the validator of the object's kind, and with it only the schemas that it uses. */
+/**
+ * Loads the validator for the object's kind. Only the schemas that this validator uses are loaded.
+ */
 async function findValidator({ apiVersion, kind }: KubeObject): Promise<Validate | undefined> {
   if (!/^(?:[a-z0-9.-]+\/)?v[a-z0-9]+$/.test(apiVersion) || !/^[A-Za-z0-9]+$/.test(kind))
     return undefined;
@@ -60,7 +62,9 @@ async function findValidator({ apiVersion, kind }: KubeObject): Promise<Validate
   return loaded[kind]?.prototype.validate;
 }
 
-/** Runs a validator, which throws an error with all that it found. */
+/**
+ * Runs a validator. If the value is wrong, the validator throws an error that lists all problems.
+ */
 function findErrors(validate: Validate, value: unknown): string[] {
   try {
     validate.call(value);
@@ -74,7 +78,10 @@ function findErrors(validate: Validate, value: unknown): string[] {
   }
 }
 
-/** Describes the errors at one place. Those of alternatives become one sentence. */
+/**
+ * Describes the errors at one path. The errors of several alternatives (`anyOf`) become one
+ * sentence.
+ */
 function describeErrors(errors: readonly ErrorObject[]): string[] {
   const texts = errors
     .filter(({ keyword }) => keyword !== 'oneOf' && keyword !== 'anyOf')

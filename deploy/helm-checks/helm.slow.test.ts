@@ -25,13 +25,13 @@ const releases: readonly Release[] = [
     kubeVersion: '1.31.0',
     apiVersions: ['monitoring.coreos.com/v1'],
   },
-  // Keys and passwords of an evaluation are made anew each time, so no two outputs of it are equal.
+  // An evaluation is left out: its keys and passwords are random, so no two outputs are equal.
   ...valueSets
     .filter(([, values]) => !('evaluation' in values))
     .map(([, values]) => ({ ...releaseOf(values), kubeVersion: '1.31.0' })),
 ];
 
-/** Runs Helm with the values of a release in a file; returns what it prints. */
+/** Runs Helm with a release's values in a file; returns the output of Helm. */
 async function runHelm(
   { values }: Release,
   makeArgs: (valuesFile: string) => readonly string[],
@@ -63,14 +63,14 @@ function renderWithHelm(release: Release): Promise<string> {
   ]);
 }
 
-/** Sorts objects by kind and name: Helm prints them in the order in which it installs them. */
+/** Sorts objects by kind and name, because Helm prints them in the order of installation. */
 function sortObjects(objects: readonly KubeObject[]): KubeObject[] {
   const keyOf = ({ kind, metadata }: KubeObject) => `${kind} ${metadata.name}`;
   return objects.toSorted((left, right) => (keyOf(left) < keyOf(right) ? -1 : 1));
 }
 
 describe.skipIf(!helm.isAvailable)(`Helm${helm.note}`, () => {
-  test.for(releases)('finds no fault in the chart $chartFolder', async (release) => {
+  test.for(releases)('finds no fault in the chart $chartFolder with lint', async (release) => {
     const report = await runHelm(release, (valuesFile) => [
       'lint',
       release.chartFolder,
@@ -81,16 +81,16 @@ describe.skipIf(!helm.isAvailable)(`Helm${helm.note}`, () => {
     expect(report).toContain('1 chart(s) linted, 0 chart(s) failed');
   });
 
-  test.for(releases)('renders $chartFolder as the renderer of the tests does', async (release) => {
+  test.for(releases)("renders $chartFolder to the same objects as the tests' own renderer", async (release) => {
     const objects = parseAllDocuments(await renderWithHelm(release), { version: '1.1' })
       .map((document) => document.toJS() as KubeObject | null)
       .filter((object) => object !== null);
     expect(sortObjects(objects)).toEqual(sortObjects(await renderChart(release)));
   });
 
-  // kubeconform fetches the schemas of Kubernetes.
+  // kubeconform downloads the schemas of Kubernetes.
   test.skipIf(!kubeconform.isAvailable).for(releases)(
-    `prints objects of $chartFolder that kubeconform accepts${kubeconform.note}`,
+    `renders $chartFolder to objects that kubeconform accepts${kubeconform.note}`,
     async (release) => {
       const input = await renderWithHelm(release);
       const args = ['-strict', '-ignore-missing-schemas', '-summary', '-'];

@@ -1,4 +1,4 @@
-/** An object of Kubernetes as it is sent to a cluster. */
+/** A Kubernetes object in the form in which it is sent to a cluster. */
 export interface KubeObject {
   readonly apiVersion: string;
   readonly kind: string;

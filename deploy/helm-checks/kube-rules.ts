@@ -59,12 +59,12 @@ type Rule = typeof dnsLabel;
 type Report = (path: string, text: string) => void;
 
 /**
- * Finds what an API server refuses although the schemas accept it: names, labels and keys that are not
- * allowed, two entries of one name, mounts of volumes that the pod does not have, and selectors that
- * do not match the pod of their own object. All objects of this project have DNS labels as names,
- * because services, pods and labels get their names from them.
+ * Finds faults that an API server refuses although the schemas allow them: names, labels and keys
+ * that are not allowed, two entries with the same name, mounts of volumes that the pod does not
+ * have, and selectors that do not match the object's own pod. The names of all objects must be DNS
+ * labels, because services, pods and labels get their names from them.
  *
- * @param object An object that its schema accepts.
+ * @param object An object that matches its schema.
  */
 export function findRuleFaults(object: KubeObject): string[] {
   const faults: string[] = [];
@@ -105,7 +105,7 @@ function checkSpec(object: KubeObject, spec: Spec, report: Report): void {
   }
 }
 
-/** @param claims The names of the volumes that a StatefulSet makes for its pods. */
+/** @param claims The names of the volumes that a StatefulSet creates for its pods. */
 function checkPod(
   path: string,
   { spec }: Pod,
@@ -151,7 +151,7 @@ function checkLabels(path: string, value: unknown, report: Report): void {
   }
 }
 
-/** Checks the names of the entries of a list, where they have one. */
+/** Checks the names of the entries of a list. Entries without a name are allowed. */
 function checkNames(
   path: string,
   entries: readonly Named[] | undefined,

@@ -13,10 +13,10 @@ const tinyChart = fileURLToPath(new URL('tiny-chart', import.meta.url));
 const release = { chartFolder: tinyChart, releaseName: 'one', namespace: 'shop' };
 const publicUrl = 'https://gateway.example.com';
 
-// Downloads Go, if the renderer is not in the cache.
+// Downloads Go if the renderer is not in the cache.
 beforeAll(buildRenderer, 900_000);
 
-/** Renders the tiny chart with files of its folder replaced or added. */
+/** Renders the tiny chart after these files of its folder were replaced or added. */
 async function renderChanged(
   files: Readonly<Record<string, string>>,
   values: Readonly<Record<string, unknown>> = { publicUrl },
@@ -32,7 +32,10 @@ async function renderChanged(
   }
 }
 
-/** Renders one template in place of the deployment; returns the data of the ConfigMap that it makes. */
+/**
+ * Renders the tiny chart with a ConfigMap of these data lines in place of the deployment. Returns
+ * the data of the rendered ConfigMap.
+ */
 async function renderData(lines: string, values: Readonly<Record<string, unknown>> = {}) {
   const template = `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\ndata:\n${lines}\n`;
   const objects = await renderChanged(
@@ -43,7 +46,7 @@ async function renderData(lines: string, values: Readonly<Record<string, unknown
 }
 
 describe('a rendered chart', () => {
-  test('has the chart, the release and the values in its objects, which a cluster accepts', async () => {
+  test('contains the name of the chart, the release and the values, in objects that a cluster accepts', async () => {
     const objects = await renderChart({ ...release, values: { publicUrl, replicas: 3 } });
     expect(await checkKubeObjects(objects)).toEqual([]);
     const labels = { 'app.kubernetes.io/name': 'tiny', 'app.kubernetes.io/instance': 'one' };
@@ -79,7 +82,8 @@ describe('a rendered chart', () => {
                   env: [
                     { name: 'PUBLIC_URL', value: publicUrl },
                     { name: 'LOG_LEVEL', value: 'info' },
-                    // A number from values is a float, which Go prints like this; so does Helm.
+                    // A number from the values is a float. Go, and therefore Helm, prints it in
+                    // this form.
                     { name: 'MAX_BYTES', value: '1.048576e+06' },
                   ],
                   resources: { limits: { memory: '64Mi', cpu: 1 } },
@@ -92,7 +96,7 @@ describe('a rendered chart', () => {
     ]);
   });
 
-  test('has given tables merged into those of the chart, lists replaced and nulls left out', async () => {
+  test('merges the given tables into those of the chart, replaces lists, and leaves out nulls', async () => {
     const values = {
       image: { tag: '9' },
       settings: { LOG_LEVEL: null, EXTRA: 'yes', LIST: [3] },
@@ -111,7 +115,7 @@ describe('a rendered chart', () => {
     });
   });
 
-  test('includes templates in other ones, and runs those of values with tpl', async () => {
+  test('can include one template in another, and can render templates that are in values (tpl)', async () => {
     const lines = '  a: {{ tpl .Values.greeting . }}\n  b: {{ include "tiny.labels" . | quote }}';
     const greeting =
       '{{ define "again" }}{{ .Release.Name }} again{{ end }}{{ include "again" . }}';
@@ -121,7 +125,7 @@ describe('a rendered chart', () => {
     });
   });
 
-  test('has what the cluster offers only if the cluster offers it', async () => {
+  test('contains an object for an API of the cluster only if the cluster offers this API', async () => {
     const kinds = async (apiVersions: readonly string[]) =>
       (await renderChart({ ...release, values: { publicUrl }, apiVersions })).map(
         ({ kind }) => kind,
@@ -134,14 +138,14 @@ describe('a rendered chart', () => {
     ]);
   });
 
-  test('reads YAML as Helm does, where an unquoted n is a boolean', async () => {
+  test('reads YAML as Helm does, so that an unquoted n is a boolean', async () => {
     const objects = await renderChart({ ...release, namespace: 'n', values: { publicUrl } });
     expect(await checkKubeObjects(objects)).toEqual([
       'Deployment one-tiny: /metadata/namespace must be string.',
     ]);
   });
 
-  test('has notes', async () => {
+  test('has the text of NOTES.txt', async () => {
     expect(await renderNotes({ ...release, values: { publicUrl } })).toBe(`Open ${publicUrl}.\n`);
   });
 });
@@ -149,10 +153,10 @@ describe('a rendered chart', () => {
 describe('rendering fails', () => {
   test.for([
     ['a required value is missing', {}, 'set publicUrl to the URL of the gateway'],
-    ['the chart says so', { publicUrl: 'http://x' }, 'publicUrl must begin with https://'],
+    ['the chart calls fail', { publicUrl: 'http://x' }, 'publicUrl must begin with https://'],
     ['the schema refuses a value', { replicas: 0 }, 'replicas: Must be greater than or equal to 1'],
     [
-      'the schema knows no such value',
+      'the schema does not know a value',
       { replica: 2 },
       'Additional property replica is not allowed',
     ],
@@ -160,12 +164,12 @@ describe('rendering fails', () => {
     await expect(renderChart({ ...release, values })).rejects.toThrow(message);
   });
 
-  test('when Kubernetes is too old for the chart', async () => {
+  test('when the chart requires a newer Kubernetes', async () => {
     const old = { ...release, values: { publicUrl }, kubeVersion: '1.24.0' };
     await expect(renderChart(old)).rejects.toThrow('the chart requires kubeVersion >=1.25.0-0');
   });
 
-  test('when the folder is no chart', async () => {
+  test('when the folder contains no chart', async () => {
     const chartFolder = join(tinyChart, 'templates');
     await expect(renderChart({ ...release, chartFolder, values: {} })).rejects.toThrow(
       'Chart.yaml is missing',
@@ -173,16 +177,16 @@ describe('rendering fails', () => {
   });
 
   test.for([
-    ['has no end', '{{ if .Values.monitor }}', 'unexpected EOF'],
+    ['has an if without an end', '{{ if .Values.monitor }}', 'unexpected EOF'],
     ['calls an unknown function', '{{ env "HOME" }}', 'function "env" not defined'],
-    ['includes an unknown one', '{{ include "tiny.nothing" . }}', 'tiny.nothing'],
+    ['includes an unknown template', '{{ include "tiny.nothing" . }}', 'tiny.nothing'],
     [
       'includes itself',
       '{{ define "x" }}{{ include "x" . }}{{ end }}{{ include "x" . }}',
       'without end',
     ],
-    ['gives a key twice', 'kind: A\nkind: B', 'key "kind" already set'],
-    ['gives no object', '- a', 'is not an object of Kubernetes'],
+    ['renders to a key that occurs twice', 'kind: A\nkind: B', 'key "kind" already set'],
+    ['renders to something that is not an object', '- a', 'is not an object of Kubernetes'],
   ] as const)('when a template %s', async ([, text, message]) => {
     await expect(renderChanged({ 'templates/config.yaml': text })).rejects.toThrow(message);
   });

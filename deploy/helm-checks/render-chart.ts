@@ -5,33 +5,38 @@ import { buildRenderer } from './renderer-program.ts';
 export interface Release {
   /** The folder with `Chart.yaml`. */
   readonly chartFolder: string;
-  /** The values given with `--values`: they are merged over the chart's `values.yaml`. */
+  /** The values as given with `--values`. They are merged over the chart's `values.yaml`. */
   readonly values: Readonly<Record<string, unknown>>;
   readonly releaseName: string;
   readonly namespace: string;
-  /** The release of Kubernetes; the default is 1.31.0. */
+  /** The version of Kubernetes; the default is 1.31.0. */
   readonly kubeVersion?: string;
-  /** What the cluster has beyond Kubernetes' own APIs, for example `monitoring.coreos.com/v1`. */
+  /**
+   * The APIs of the cluster in addition to those of Kubernetes, for example
+   * `monitoring.coreos.com/v1`.
+   */
   readonly apiVersions?: readonly string[];
 }
 
 const renderTimeoutMs = 60_000;
 
 /**
- * The objects that `helm template` prints for a release, hooks included, in the order of the names
- * of the templates. Go's text/template, sprig and Helm's YAML library do it, so an unquoted `yes` is
- * a boolean and a number from the values prints as in Helm, 1048576 as `1.048576e+06`.
+ * Renders the objects that `helm template` prints for a release, including hooks, sorted by the
+ * names of the templates. The renderer uses Go's text/template, sprig and Helm's YAML library. So
+ * an unquoted `yes` is a boolean, and a number from the values is printed as in Helm: 1048576 as
+ * `1.048576e+06`.
  *
  * The first call builds the renderer: see `buildRenderer`.
  *
- * @throws Error with the message of `fail` or `required`, or saying what Helm would refuse: a broken
- *   template, values that `values.schema.json` refuses, text that is no YAML or has a key twice.
+ * @throws Error with the message of `fail` or `required`, or with a description of what Helm would
+ * refuse: a broken template, values that `values.schema.json` refuses, text that is not YAML, or a
+ * duplicate key.
  */
 export async function renderChart(release: Release): Promise<KubeObject[]> {
   return (await render(release)).objects;
 }
 
-/** The text of `templates/NOTES.txt` for a release. Throws as `renderChart` does. */
+/** The text of `templates/NOTES.txt` for a release. Throws the same errors as `renderChart`. */
 export async function renderNotes(release: Release): Promise<string> {
   return (await render(release)).notes;
 }
@@ -39,7 +44,7 @@ export async function renderNotes(release: Release): Promise<string> {
 interface Output {
   readonly objects: KubeObject[];
   readonly notes: string;
-  /** Empty if the chart was rendered. */
+  /** The error message; empty if the chart was rendered. */
   readonly error: string;
 }
 
@@ -47,9 +52,9 @@ async function render({
   chartFolder,
   kubeVersion = '1.31.0',
   apiVersions = [],
-  ...asked
+  ...release
 }: Release): Promise<Output> {
-  const request = JSON.stringify({ ...asked, kubeVersion, apiVersions });
+  const request = JSON.stringify({ ...release, kubeVersion, apiVersions });
   const outcome = await runProgram({
     command: await buildRenderer(),
     args: [chartFolder, request],

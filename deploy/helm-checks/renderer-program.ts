@@ -21,16 +21,16 @@ const sourceFolder = fileURLToPath(new URL('renderer', import.meta.url));
 const buildTimeoutMs = 600_000;
 
 /**
- * The path of the program that renders charts (`renderer/`). It is built when it is not in the cache
- * or its source has changed: that downloads Go and its libraries, 91 MB, from the distribution, and
- * takes half a minute to two minutes.
+ * Returns the path of the program that renders charts (`renderer/`). The program is built if the
+ * cache does not contain it or if its source has changed. Building downloads 91 MB from the Linux
+ * distribution, Go and its libraries, and takes from half a minute to two minutes.
  */
 export async function buildRenderer(): Promise<string> {
   const folder = join(await openProgramCache(process.env), 'helm-renderer');
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const program = join(folder, `${await hashSource()}-${process.arch}`);
-  // Only one process builds at a time. The lock is not that of the whole cache, which every start
-  // of NATS takes.
+  // Only one process builds at a time. It does not lock the whole cache, because every start of
+  // NATS needs the lock of the whole cache.
   await using _lock = await lockDataDir(folder, { waitMs: 2 * buildTimeoutMs });
   if (await stat(program).catch(() => undefined)) return program;
 
@@ -54,7 +54,8 @@ async function hashSource(): Promise<string> {
 
 /** Unpacks Go and the libraries into `unpacked`. */
 async function fetchGo(apt: Apt): Promise<void> {
-  // Without the machine's own list of packages, apt also downloads those that are installed.
+  // With an empty list of installed packages, apt downloads all packages, even those that are
+  // installed.
   const status = join(apt.folder, 'status');
   await writeFile(status, '');
   apt.set(`Dir::State::status=${status}`);
@@ -68,7 +69,7 @@ async function fetchGo(apt: Apt): Promise<void> {
   }
 }
 
-/** Builds the program without modules, so from the unpacked libraries alone; returns its path. */
+/** Builds the program with the unpacked libraries and without Go modules; returns its path. */
 async function build(apt: Apt): Promise<string> {
   const libraries = join(apt.folder, 'unpacked/usr/share/gocode');
   const folder = join(libraries, 'src/helm-renderer');
@@ -76,7 +77,7 @@ async function build(apt: Apt): Promise<string> {
   const program = join(apt.folder, 'helm-renderer');
   await mkdir(folder);
   for (const [name, text] of await readSource()) await writeFile(join(folder, name), text);
-  // With this file, Go finds `sprig/v3` in a folder without the version.
+  // With this file, Go finds `sprig/v3` in a folder that has no version in its name.
   await writeFile(join(folder, 'go.mod'), 'module helm-renderer\n');
   const outcome = await runProgram({
     command: join(goRoot, 'bin/go'),
