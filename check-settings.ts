@@ -9,7 +9,7 @@ import { notifierConfig } from './notifier/config.ts';
 import { policyConfig } from './policy/config.ts';
 import { registryConfig } from './registry/config.ts';
 
-/** The settings of stream sizes, for which NATS reserves room. */
+/** The settings that limit the sizes of streams. NATS reserves disk space for these sizes. */
 export const storeSizes = ['AUDIT_BYTES_MAX', 'EVENTS_BYTES_MAX', 'CAP_FILES_BYTES'] as const;
 export const provisionConfig = defineConfig('provision', [
   'DATABASE_URL',
@@ -23,8 +23,8 @@ export const provisionConfig = defineConfig('provision', [
 ]);
 
 /**
- * Refuses wrong settings before anything starts. Settings that are made only later get a valid
- * placeholder for this check.
+ * Refuses wrong settings before anything starts. Keys and URLs that are created only later get a
+ * valid placeholder for this check.
  */
 export function checkSettings(environment: Environment): void {
   const placeholders = {

@@ -46,24 +46,26 @@ import {
 } from './services-src/embedded/index.ts';
 
 /**
- * The whole product in one process: for `npm start`, the demo, the benchmark and the end-to-end
- * tests.
+ * All components, running in one process. `npm start`, the demo, the benchmark and the end-to-end
+ * tests use this.
  */
 export interface Running extends AsyncDisposable {
   /** The URL at which the gateway listens. */
   readonly url: string;
   /**
-   * The link with which the first admin signs in once. Each start makes a new one; null when an
-   * active admin exists.
+   * The link with which the first admin signs in. It works once, and each start creates a new one.
+   * Null when an active admin exists.
    */
   readonly firstSignInUrl: string | null;
-  /** The names of the components' checks that fail. */
+  /** The names of the components' readiness checks that fail. */
   failing(): readonly string[];
-  /** Resolves with a sentence when embedded Postgres or NATS is down and cannot be started again. */
+  /**
+   * Resolves with a sentence when embedded Postgres or NATS has ended and cannot be started again.
+   */
   readonly failed: Promise<string>;
 }
 
-/** Postgres and NATS, which the components need, and the settings for reaching them. */
+/** Postgres and NATS, and the environment variables with which the components reach them. */
 export interface BackingServers extends AsyncDisposable {
   readonly environment: Environment;
   readonly adminUrl: string;
@@ -78,8 +80,8 @@ type Passwords = Readonly<
 >;
 
 /**
- * Starts embedded Postgres and NATS unless the environment names others, makes missing keys,
- * migrates the database, and returns the environment for the components.
+ * Starts embedded Postgres and NATS, unless the environment names other servers. Creates missing
+ * keys, migrates the database, and returns the environment for the components.
  */
 export async function startBacking(
   environment: Environment,
@@ -133,7 +135,7 @@ export async function startBacking(
   };
 }
 
-/** Migrates the database and the bus, and returns the URL of the database's owner. */
+/** Migrates the database, creates the streams, and returns the URL for the database's owner. */
 async function provision(
   environment: Environment,
   roles: Parameters<typeof provisionDatabase>[0]['roles'],
@@ -155,16 +157,17 @@ async function provision(
 }
 
 /**
- * How much the embedded NATS may store: enough for the sizes that are set, and for the single
- * stream of an earlier version while its records are moved.
+ * How many bytes the embedded NATS may store: enough for the streams with the sizes in the
+ * settings. While records of an earlier version's single stream are moved, this stream must also
+ * fit.
  */
 function computeStoreBytes(environment: Environment): number {
   const sizes = loadConfig({ component: 'provision', names: storeSizes }, environment);
-  const askedBytes = storeSizes.reduce((sum, name) => sum + sizes[name], 0);
-  return Math.max(storeBytesMin, askedBytes + 2 * gibibyte);
+  const configuredBytes = storeSizes.reduce((sum, name) => sum + sizes[name], 0);
+  return Math.max(storeBytesMin, configuredBytes + 2 * gibibyte);
 }
 
-/** Starts the servers that the environment does not name. They are stopped with the stack. */
+/** Starts the servers that the environment does not name. Disposing the stack stops them. */
 async function startServers(
   environment: Environment,
   {
@@ -194,15 +197,15 @@ async function startServers(
 }
 
 function createOwnLogger(component: string, environment: Environment): Logger {
-  // Tests start servers without a LOG_LEVEL, and should log warnings and errors only.
+  // Without a LOG_LEVEL, only warnings and errors are logged. That is the case in tests.
   const level = defineConfig('start', ['LOG_LEVEL']);
   const { LOG_LEVEL } = loadConfig(level, { LOG_LEVEL: 'warn', ...environment });
   return createLogger({ component, level: LOG_LEVEL });
 }
 
 /**
- * The keys that the environment lacks, taken from the key file, and the public half of the decision
- * key.
+ * The keys that the environment lacks. They come from the key file, except the public decision key,
+ * which is computed from the private one.
  */
 function makeMissingKeys(
   environment: Environment,
@@ -213,8 +216,8 @@ function makeMissingKeys(
     if (!isSet(environment, name)) madeKeys[name] = storedKeys[name];
   }
   if (!isSet(environment, 'DECISION_PUBLIC_KEY')) {
-    // Reads the decision key through its setting, because the environment may name a file instead
-    // of the key.
+    // The decision key is read as a setting, because the environment may contain the path of a file
+    // instead of the key.
     const signer = defineConfig('auth', ['DECISION_KEY']);
     const { DECISION_KEY } = loadConfig(signer, { ...environment, ...madeKeys });
     madeKeys['DECISION_PUBLIC_KEY'] = publicKeyOf(DECISION_KEY.reveal());
@@ -223,8 +226,8 @@ function makeMissingKeys(
 }
 
 /**
- * Starts all eight components on the servers that `startBacking` has prepared: auth first, the
- * gateway last. They call each other without NATS unless `areCallsLocal` is false.
+ * Starts all eight components on the servers that `startBacking` has started: first auth, last the
+ * gateway. The components call each other without NATS, unless `areCallsLocal` is false.
  */
 export async function startComponents(
   environment: Environment,
@@ -248,8 +251,8 @@ export async function startComponents(
     return component;
   };
 
-  // auth starts first, because its address is known only once it listens. Components that send
-  // requests to the internet must not send any to that address.
+  // auth starts first, because its address is known only once it listens. Other components need the
+  // address, because their requests to the internet must not go there.
   const auth = await start(authConfig, startAuth);
   const oauthEnvironment = { OAUTH_URL: auth.oauthUrl };
   const starting = [
@@ -260,8 +263,8 @@ export async function startComponents(
     start(notifierConfig, startNotifier, oauthEnvironment),
     start(auditConfig, startAudit),
   ];
-  // When one component cannot start, the others must be stopped, which is possible only after they
-  // have started.
+  // If one component cannot start, the others must be stopped. That is possible only once their
+  // starts have ended.
   await Promise.allSettled(starting);
   await Promise.all(starting);
   const gateway = await start(
@@ -280,8 +283,7 @@ export async function startComponents(
 }
 
 /**
- * Starts the servers and the components. Disposing the result stops the components before the
- * servers.
+ * Starts the servers, then the components. Disposing the result stops them in the reverse order.
  */
 export async function launch(
   environment: Environment,
@@ -290,14 +292,14 @@ export async function launch(
   checkSettings(environment);
   warnOfStrayVariables(createOwnLogger('start', environment), environment);
   await using startup = new AsyncDisposableStack();
-  // Components make links to the gateway before it listens, so a free port is chosen first.
+  // Components create links to the gateway before it listens, so a free port is chosen first.
   const knownEnvironment =
     environment['PORT'] === '0'
       ? { ...environment, PORT: String(await lastingPort()) }
       : environment;
   const address = loadConfig(defineConfig('gateway', ['HOST', 'PORT']), knownEnvironment);
-  // Called when the data folder is locked, so that a second start names the folder in its error,
-  // not the port.
+  // This check runs while the data folder is locked. So the error of a second start is about the
+  // folder, and not about the port.
   const beforeServers = () => checkCanListen(address);
   const backing = startup.use(await startBacking(knownEnvironment, { ...options, beforeServers }));
   const all = startup.use(await startComponents(backing.environment, options));
@@ -345,7 +347,8 @@ function withDatabase(url: string): string {
 }
 
 /**
- * Whether the setting is given: as a variable, as a file, or as a variable for a single component.
+ * Whether the environment contains the setting: its value, a file with its value, or a value for a
+ * single component.
  */
 function isSet(environment: Environment, name: string): boolean {
   return Object.entries(environment).some(

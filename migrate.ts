@@ -1,8 +1,8 @@
 /**
  * `node migrate.ts`: migrates Postgres, records the digests of the built-in templates and creates
- * the streams of events. Run it once per release, before the components start. It reads DATABASE_URL (as
- * the owner of the schemas), each component's *_DATABASE_URL (whose role it creates) and
- * PROVISION_NATS_URL, each of them also as *_FILE.
+ * the streams of events. Run it once per release, before the components start. It reads
+ * DATABASE_URL (for the owner of the schemas), the *_DATABASE_URL of each component (and creates
+ * the role in this URL) and PROVISION_NATS_URL. Each of them may also be given as *_FILE.
  */
 import { defineConfig, loadConfig } from '#config';
 import type { Environment } from '#config';
@@ -28,7 +28,7 @@ await orExit(async () => {
   process.stdout.write('Schemas and streams are up to date.\n');
 });
 
-/** The database roles that the components' own URLs name. Throws a `ConfigError` for a wrong URL. */
+/** The database roles from the URLs of the components. Throws a `ConfigError` for a wrong URL. */
 function readRoles(environment: Environment): Partial<Record<SchemaOwner, Role>> {
   const roles = schemaOwners.flatMap((component) => {
     const variable = `${component.toUpperCase()}_DATABASE_URL`;

@@ -2,22 +2,22 @@ import { defineConfig } from 'oxlint';
 
 const components = 'gateway|auth|registry|policy|executor|approvals|notifier|audit|cli|dashboard';
 
-/** A component reaches another one over the bus, never by import. */
+/** A component must not import another component; it calls the other one over the bus. */
 const otherComponents = {
   regex: `^(\\.\\./)+(${components})/`,
   message: 'Components talk over the bus. Import a contract from #contracts instead.',
 };
 /**
- * Only services-src/database knows its Postgres driver, which is a fork in this repository; the
- * published package is not used.
+ * Only services-src/database may import the Postgres driver. The driver is a fork in this
+ * repository; the published package is not used.
  */
 const postgresDriver = {
   regex: '^postgres$|(^|/)postgres-driver(/|$)',
   message: 'Reach Postgres through #database.',
 };
 /**
- * A feature of the dashboard may have the same name as a component. From a feature, the components
- * are four folders up.
+ * A feature of the dashboard may have the same name as a component. Seen from a feature, the
+ * folders of the components are four levels up.
  */
 const componentsFromFeatures = {
   ...otherComponents,

@@ -20,7 +20,7 @@ const tooMuch = {
   filesBytesMax: 16 * mebibyte,
 };
 
-/** Starts a NATS server that may store 60 MiB; returns the URL of the user `provision`. */
+/** Starts a NATS server that may store only 60 MiB; returns the URL for the user `provision`. */
 async function startSmallNats(): Promise<string> {
   const dataDir = await mkdtemp(join(tmpdir(), 'aag-room-'));
   onTestFinished(() => rm(dataDir, { recursive: true, force: true }));
@@ -34,7 +34,7 @@ async function startSmallNats(): Promise<string> {
   return server.url.replace('nats://', `nats://provision:${password}@`);
 }
 
-test('migrate fails when NATS has no room for the streams, and says how much room they need', async () => {
+test('if NATS has no room for the streams, migrate fails and says how much room they need', async () => {
   const natsUrl = await startSmallNats();
   const failure = await provisionBus({ natsUrl, ...tooMuch }).catch((error: unknown) => error);
 
@@ -48,7 +48,7 @@ test('migrate fails when NATS has no room for the streams, and says how much roo
   await provisionBus({ natsUrl, ...tooMuch, auditBytesMax: 28 * mebibyte });
 });
 
-test('migrate does not change the single stream of an earlier version when NATS has no room for the new streams beside it', async () => {
+test('if NATS has no room for the new streams, migrate does not change the single stream of an earlier version', async () => {
   const natsUrl = await startSmallNats();
   await using bus = await connectBus({ url: natsUrl, name: 'provision' });
   const manager = await jetstreamManager(bus.nats);

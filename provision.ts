@@ -27,8 +27,8 @@ export interface Role {
 }
 
 /**
- * What each component's database role may do with its tables. audit may not change or delete the
- * rows that it has written.
+ * What each component's database role may do with its tables. The role of audit may not change or
+ * delete rows.
  */
 const privileges: Record<SchemaOwner, string> = {
   auth: 'select, insert, update, delete',
@@ -43,8 +43,8 @@ const privileges: Record<SchemaOwner, string> = {
 const permissionDenied = '42501';
 
 /**
- * Migrates every schema, and lets each component's role use its own schema and no other. This may
- * run at every start, and several times at once.
+ * Migrates every schema, and lets each component's role use only the component's own schema. This
+ * may run at every start, and several times at once.
  */
 export async function provisionDatabase({
   adminUrl,
@@ -52,7 +52,9 @@ export async function provisionDatabase({
 }: {
   /** The URL for the role that owns the schemas. */
   adminUrl: string;
-  /** The role of each component. A component without one connects as the owner of the schemas. */
+  /**
+   * The roles of the components. A component without a role connects as the owner of the schemas.
+   */
   roles: Partial<Record<SchemaOwner, Role>>;
 }): Promise<void> {
   for (const schema of schemaOwners) {
@@ -65,8 +67,8 @@ export async function provisionDatabase({
   const client = await connectOwner(adminUrl, { name: 'provision' });
   try {
     await client.query('begin');
-    // Roles belong to the whole Postgres server, so two provisioning processes could otherwise try
-    // to create one role twice.
+    // Roles belong to the whole Postgres server. Without this lock, two migrations could try to
+    // create the same role.
     await client.query("select pg_advisory_xact_lock(hashtext('provision roles'))");
     const given = schemaOwners.flatMap((schema) => {
       const role = roles[schema];
@@ -88,9 +90,10 @@ export async function provisionDatabase({
 }
 
 /**
- * Creates the role of a component, or gives an existing role its password and settings again. If
- * the owner of the schemas may not change the role, it stays as a database administrator made it.
- * Returns the statements that an administrator has to run because the role does not exist.
+ * Creates the role of a component. An existing role gets its password and settings again, if the
+ * owner of the schemas may change it; otherwise it stays as a database administrator made it. If
+ * the role does not exist and the owner may not create it, the function returns the statements that
+ * an administrator has to run.
  */
 async function makeRole(client: pg.Client, schema: SchemaOwner, role: Role): Promise<string[]> {
   const user = client.escapeIdentifier(role.user);
@@ -124,9 +127,9 @@ async function grantTables(client: pg.Client, schema: SchemaOwner, role: Role): 
 
 /**
  * Records the digests of this release's built-in templates for policy, so that policy need not
- * trust the registry. Records of earlier releases are kept, for services that were not upgraded.
- * The first run records what the registry has stored, because there is nothing to compare that with
- * yet.
+ * trust the registry. Records of earlier releases are kept for services that were not upgraded. The
+ * first run also records the templates that the registry has already stored, because there are no
+ * digests yet to compare them with.
  */
 export async function provisionTemplates({
   adminUrl,
@@ -185,7 +188,7 @@ async function adoptStoredTemplates(client: pg.Client): Promise<void> {
   }
 }
 
-/** Records the base URLs that admins gave for services. */
+/** Records the base URLs that admins have set for services. */
 async function adoptAddresses(client: pg.Client): Promise<void> {
   await client.query(`
     insert into policy.known_address (id, org_id, base_url)
@@ -217,7 +220,10 @@ async function insertKnown(
   );
 }
 
-/** Creates the streams with their durable consumers and the bucket of files, as the NATS user `provision`. */
+/**
+ * Creates the streams, their durable consumers and the bucket of files. It connects to NATS as the
+ * user `provision`.
+ */
 export async function provisionBus({
   natsUrl,
   caFile,
@@ -239,9 +245,9 @@ export async function provisionBus({
 }
 
 /**
- * The error codes of JetStream when its streams together would be larger than `max_file_store`: the
- * first is that of a single server, the second that of a cluster, which also uses it for other
- * errors.
+ * JetStream answers with these error codes when its streams would together be larger than
+ * `max_file_store`. The first code comes from a single server. The second comes from a cluster,
+ * which uses it for other errors too.
  */
 const insufficientStorage = 10047;
 const noPeers = 10005;
@@ -252,7 +258,7 @@ function isOutOfRoom(error: unknown): boolean {
   return error.code === noPeers && error.message.includes('insufficient storage');
 }
 
-/** Describes how much room the streams need. NATS does not tell how much it has. */
+/** Describes how much room the streams need. NATS does not report how much room it has. */
 async function describeRoom(
   bus: Bus,
   {
@@ -279,8 +285,8 @@ async function describeRoom(
 }
 
 /**
- * The bytes that streams of other programs may take. The single stream of an earlier version counts
- * among these streams while its records are moved.
+ * The bytes that all other streams may take. The single stream of an earlier version counts as
+ * another stream while its records are moved.
  */
 async function countOtherBytes({ nats }: Bus): Promise<number> {
   const ownStreams: readonly string[] = [auditStream, eventsStream, filesStream];

@@ -1,4 +1,4 @@
-/** `npm start`: the whole product in one process, on embedded servers. */
+/** `npm start`: runs all components in one process, on embedded servers. */
 import { defineConfig, loadConfig } from '#config';
 import { orExit, processSettings, startObserving, untilStopped } from '#process';
 import { launch } from './launch.ts';
@@ -8,8 +8,8 @@ import { createCallLines } from './terminal.ts';
 const startConfig = defineConfig('start', ['DATA_DIR', ...processSettings]);
 
 await orExit(async () => {
-  // A person at a terminal reads the lines that are printed below, so less is logged there.
-  // LOG_LEVEL=info shows everything else.
+  // A person at a terminal reads the lines that are printed below, so only warnings and errors are
+  // logged there. LOG_LEVEL=info shows more log lines.
   const { isTTY } = process.stdout;
   const environment = { ...(isTTY && { LOG_LEVEL: 'warn' }), ...process.env };
   const config = loadConfig(startConfig, environment);
@@ -19,7 +19,7 @@ await orExit(async () => {
     await startObserving({
       serviceName: 'gateway',
       config,
-      // A program that was started by hand needs no health checks from other machines.
+      // A program that a person has started needs no health checks from other machines.
       healthHost: '127.0.0.1',
       failingChecks: () => gateway?.failing(),
     }),

@@ -52,7 +52,7 @@ function print(reports: readonly CallReport[], { isTTY = false } = {}): string {
   return String(stream.read() ?? '');
 }
 
-describe('the lines of calls at a terminal', () => {
+describe('the lines that are printed for calls', () => {
   test.for<[what: string, reports: CallReport[], lines: string]>([
     [
       'a call that changed something',
@@ -98,7 +98,7 @@ describe('the lines of calls at a terminal', () => {
   });
 });
 
-describe('colours', () => {
+describe('the colours of the lines', () => {
   afterEach(() => void vi.unstubAllEnvs());
 
   test.for<[what: string, isTTY: boolean, NO_COLOR: string | undefined, coloured: boolean]>([

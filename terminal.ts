@@ -4,16 +4,16 @@ import { hiddenCharacters } from './services-src/hidden-characters/index.ts';
 import type { CallReport } from './gateway/records/call-report.ts';
 
 /**
- * The most suspended calls whose names are remembered until their approvals are executed; the
- * oldest is forgotten first.
+ * The most suspended calls with a remembered name. The name is needed when the approved call is
+ * executed. If there are more calls, the oldest name is forgotten.
  */
-const rememberedMax = 1_000;
+const rememberedNamesMax = 1_000;
 /** Characters that could move the cursor, change colours or hide text on a terminal. */
 const unprintable = new RegExp(`[\\p{Cc}\\p{Cs}${hiddenCharacters}]`, 'gu');
 const nameCharactersMax = 80;
 
 /**
- * Returns a function that prints a line for a call that changed something, waits for a person or
+ * Returns a function that prints a line for each call that changed something, waits for a person or
  * failed. Successful reads are not printed, because the other lines would be lost among them.
  */
 export function createCallLines(
@@ -43,8 +43,8 @@ export function createCallLines(
 
 function isShown(report: CallReport): boolean {
   const { outcome, isResumed, changesSomething, upstreamStatus } = report;
-  // The outcome of an approved call is printed from the report of its execution. The report of a
-  // resume is printed only when the resume itself was refused.
+  // The outcome of an approved call is printed when the call is executed. A request for its result
+  // is printed only when that request itself was refused.
   if (isResumed) return outcome === 'not_found' || outcome === 'forbidden';
   if (outcome !== 'called') return true;
   return changesSomething || (upstreamStatus ?? 0) >= 400;
@@ -70,7 +70,7 @@ function printable(text: string): string {
 function remember(names: Map<string, string>, approvalId: string, name: string): void {
   names.set(approvalId, name);
   const [oldest] = names.keys();
-  if (names.size > rememberedMax && oldest !== undefined) names.delete(oldest);
+  if (names.size > rememberedNamesMax && oldest !== undefined) names.delete(oldest);
 }
 
 function timeOf(date: Date): string {

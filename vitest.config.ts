@@ -1,6 +1,9 @@
 import { defineConfig } from 'vitest/config';
 
-/** `npm test` leaves out the slow files. Vitest alone and `npm run test:all` run them too. */
+/**
+ * `npm test` leaves out the slow files. A direct call of vitest and `npm run test:all` run them
+ * too.
+ */
 const isFastSuite = process.env['TEST_SUITE'] === 'fast';
 const exclude = [
   '**/node_modules/**',
@@ -9,19 +12,19 @@ const exclude = [
   ...(isFastSuite ? ['**/*.slow.*'] : []),
 ];
 
-/** Three kinds of tests, which differ in the suffix of their file names. */
+/** There are three kinds of tests, which differ in the ending of their file names. */
 export default defineConfig({
   test: {
-    // More workers than processors make everything slow and nothing faster.
+    // More workers than processors would make tests slow and finish nothing earlier.
     maxWorkers: 2,
-    // Each worker keeps its process for all its files. A process per file would load the product
-    // again each time.
+    // Each worker runs all its files in one process. A process per file would have to load the
+    // product each time.
     isolate: false,
-    // A polled state may come late on a busy machine.
+    // On a busy machine, a state that a test polls for may come late.
     expect: { poll: { timeout: 30_000 } },
     setupFiles: ['test/support/property-seed.ts'],
-    // The limits are at least three times what a test takes on a slow machine. They only end tests
-    // that would never end.
+    // The limits are at least three times what a test takes on a slow machine. They only stop tests
+    // that would otherwise never end.
     projects: [
       {
         extends: true,
@@ -53,8 +56,8 @@ export default defineConfig({
           globalSetup: ['test/support/global-setup.ts'],
           testTimeout: 120_000,
           hookTimeout: 300_000,
-          // Each file starts whole products, often with a browser, so one is enough for two
-          // processors.
+          // Each file starts whole products, often with a browser. One file at a time is enough for
+          // two processors.
           fileParallelism: false,
         },
       },

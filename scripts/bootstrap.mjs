@@ -2,8 +2,8 @@
 //
 //   node scripts/bootstrap.mjs [--dev] [--no-dashboard] <entry.ts> [arguments]
 //
-// The npm scripts call it. No package may be installed yet, and Node may be as old as 20, so it is
-// plain JavaScript and uses nothing but Node.
+// The npm scripts call this program, perhaps before any package is installed, and perhaps with a
+// Node as old as 20. So it is plain JavaScript and imports only modules of Node.
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, readdirSync, realpathSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -23,10 +23,10 @@ const knownOptions = new Set(['--dev', '--no-dashboard']);
 const signalRepeatMs = 1_000;
 const parentPollMs = 500;
 /**
- * On a large machine, the heap would take 250 MiB more without these sizes, for no benefit: V8 lets
+ * These sizes save 250 MiB of memory on a large machine, and cost nothing. Without them, V8 lets
  * its young generation, and garbage in the old one, grow with the machine's memory. The scavenger
- * runs without helper threads, because they cost more than they save: little survives a scavenge,
- * and Postgres and NATS need the other processors.
+ * runs without helper threads, because they cost more than they save: few objects survive a
+ * scavenge, and Postgres and NATS need the other processors.
  */
 const nodeFlags = [
   '--no-parallel-scavenge',
@@ -60,8 +60,8 @@ function parseArguments(given) {
 }
 
 /**
- * Runs `work` under a lock, so that one process per checkout installs or builds at a time. This
- * works on Linux; the kernel releases the lock of a killed process.
+ * Runs `work` under a lock, so that only one process per checkout installs or builds at a time. The
+ * lock works only on Linux, where the kernel releases it when the process is killed.
  */
 async function withLock(work) {
   if (process.platform !== 'linux') return work();
@@ -90,8 +90,9 @@ function listen(address) {
 /** Installs exactly the packages of the lockfile, unless they are already installed. */
 async function installPackages({ dev }) {
   if (isInstalled({ dev })) return;
-  // `npm ci` first deletes all packages, and with them what a gateway that runs in this checkout
-  // has not loaded yet. Packages for development are therefore added to those of the product.
+  // `npm ci` first deletes all packages, also those that a gateway running in this checkout has not
+  // loaded yet. So if the packages of the product are already installed, the development packages
+  // are only added.
   const command = isInstalled({ dev: false }) ? ['install', '--no-save'] : ['ci'];
   const commandText = `npm ${command.join(' ')}`;
   printLine(`Installing packages (${commandText}), which takes about a minute the first time …`);
@@ -131,8 +132,8 @@ function readJson(name) {
 }
 
 /**
- * Finds a Node to run the product with: Node 24 from npm, or else the Node that runs this script,
- * if that is new enough.
+ * Finds the Node that runs the product: Node 24 from npm or, without it, the Node that runs this
+ * script, if that is new enough.
  */
 function findNode() {
   const platform = `${process.platform}-${process.arch}`;
@@ -209,9 +210,9 @@ async function runEntry(node, entry, args) {
 /**
  * Runs a program in a separate session, and passes on the signals that this process receives.
  *
- * A Ctrl-C therefore reaches the program once. In the process group of this script, the program
- * would get it from the terminal, from npm and from this script, and programs treat a second Ctrl-C
- * as a demand to stop immediately.
+ * So the program receives Ctrl-C only once. In the process group of this script it would receive
+ * Ctrl-C from the terminal, from npm and from this script, and programs treat a second Ctrl-C as a
+ * demand to stop immediately.
  */
 function run(command, args, { ipc = false } = {}) {
   return new Promise((resolve, reject) => {
@@ -220,7 +221,7 @@ function run(command, args, { ipc = false } = {}) {
       detached: true,
       stdio: ['inherit', 'inherit', 'inherit', ...(ipc ? ['ipc'] : [])],
       env: {
-        // Node keeps the code that it has compiled, which saves a third of a start.
+        // Node stores compiled code here, which shortens later starts by a third.
         NODE_COMPILE_CACHE: path.join(root, 'node_modules/.cache/node'),
         ...process.env,
         PATH: [path.join(root, 'node_modules/.bin'), process.env.PATH].join(path.delimiter),
@@ -250,8 +251,8 @@ function passOnSignals(send) {
   };
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'];
   for (const signal of signals) process.on(signal, passOn);
-  // Watches for the end of npm, because npm cannot send a signal when it is killed. (The npm
-  // scripts begin with `exec`, so that npm itself is the parent process and no shell remains in
+  // npm cannot send a signal when it is killed, so this checks whether npm still runs. (The npm
+  // scripts begin with `exec`, so npm itself is the parent process and there is no shell in
   // between.)
   const watch = setInterval(() => {
     if (process.env.npm_lifecycle_event && process.ppid !== startedBy) passOn('SIGTERM');

@@ -1,4 +1,4 @@
-/** `npm run check`: runs every check that is not a test, and all of them even if one fails. */
+/** `npm run check`: runs every check that is not a test. If one fails, the others still run. */
 import { checkSteps, runStep } from './steps.ts';
 
 const failedSteps: string[] = [];

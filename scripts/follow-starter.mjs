@@ -1,6 +1,6 @@
-// Loaded into each program that bootstrap.mjs starts. It ends the program when bootstrap is killed,
-// because bootstrap cannot end the program then. Otherwise the program would go on running and lock
-// the data folder, so that the next start would fail.
+// Each program that bootstrap.mjs starts loads this file. If bootstrap is killed, it cannot end the
+// program, so this file ends the program. Otherwise the program would keep running and lock the
+// data folder, and the next start would fail.
 import { isMainThread } from 'node:worker_threads';
 
 if (isMainThread && process.env.ACTION_GATEWAY_STARTER === String(process.ppid)) {

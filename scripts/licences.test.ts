@@ -21,7 +21,7 @@ async function makePackage(license: unknown, files: Record<string, string> = {})
   return path;
 }
 
-test('every package of the image has a licence that may be shipped, and its text', async () => {
+test('every package in the image has a licence that may be shipped, and a licence text', async () => {
   const folders = await listImagePackages();
   const text = await describeLicences(folders, 'image');
   for (const name of ['fastify', '@kobalte/core', 'pg-types', 'vite-plugin-solid'])
@@ -29,7 +29,7 @@ test('every package of the image has a licence that may be shipped, and its text
   expect(text.match(/^\S+ \d+\.\d+\.\d+\S* \(.+\)$/gm)?.length).toBe(folders.length);
 });
 
-test('a package is described with its licence and its notice', async () => {
+test('the description of a package contains its licence and its notice', async () => {
   const files = { 'LICENSE.md': 'a licence', NOTICE: 'a notice', 'README.md': 'Hello' };
   const path = await makePackage('Apache-2.0', files);
   expect(await describeLicences([path, path], 'bundle')).toBe(
@@ -37,7 +37,7 @@ test('a package is described with its licence and its notice', async () => {
   );
 });
 
-test('a licence text may stand in the file README alone', async () => {
+test('the licence text of a package may be in its README', async () => {
   const readme = '# Name\n\n## License\n\nCopyright Ann. Permission is hereby granted\n\n## More';
   const path = await makePackage('MIT', { 'readme.md': readme });
   const text = await describeLicences([path], 'bundle');
@@ -56,12 +56,12 @@ test.each([
   await expect(describeLicences([path], 'image')).rejects.toThrow('Choose another package');
 });
 
-test('a package without a licence text is refused', async () => {
+test('a package that has no licence text is refused', async () => {
   const path = await makePackage('MIT', { 'README.md': '## License\n\nMIT' });
   await expect(describeLicences([path], 'image')).rejects.toThrow('has no licence text');
 });
 
-test('a package whose changed files stay under its own licence is shipped, but not compiled into a bundle', async () => {
+test('a package whose licence also covers changed files is allowed in the image, but not in a bundle', async () => {
   const path = await makePackage('MPL-2.0', { LICENSE: 'text' });
   expect(await describeLicences([path], 'image')).toContain('(MPL-2.0)');
   await expect(describeLicences([path], 'bundle')).rejects.toThrow('MPL-2.0');

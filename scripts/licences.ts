@@ -1,6 +1,6 @@
 /**
- * The licences of the packages of others that a release ships: in the image, in the dashboard and in
- * the package of the command line. `node scripts/licences.ts` prints those of the image.
+ * The licences of other people's packages that a release contains: in the image, in the dashboard
+ * and in the npm package of the CLI. `node scripts/licences.ts` prints those of the image.
  */
 import { readFile, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ import type { Plugin } from 'vite';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
-/** Licences that a work under the Apache License 2.0 may contain, as SPDX names them. */
+/** The SPDX names of licences that are allowed inside a work under the Apache License 2.0. */
 const licencesOfBundles = [
   '0BSD',
   'Apache-2.0',
@@ -22,12 +22,14 @@ const licencesOfBundles = [
   'Unlicense',
 ];
 /**
- * Licences that ask more for changed files. The image has such packages unchanged, with their text
- * beside them; no bundle may contain their code.
+ * These further licences have conditions for changed files. The image contains such packages
+ * unchanged, with their licence texts. No bundle may contain their code.
  */
 const licencesOfImages = [...licencesOfBundles, 'CC-BY-4.0', 'MPL-2.0'];
 
-/** Whose copyright it is, of packages under the MIT licence that are published without its text. */
+/**
+ * The copyright holders of packages that have the MIT licence but are published without its text.
+ */
 const copyrightHolders: Readonly<Record<string, string>> = {
   '@scalar/openapi-types': '2023-present Scalar',
   'abstract-logging': 'James Sumners',
@@ -59,7 +61,10 @@ interface LockedPackage {
   readonly devOptional?: boolean;
 }
 
-/** The folders of the packages that the image has: neither for development nor optional. */
+/**
+ * The folders of the packages in the image. These are all packages that are neither for development
+ * nor optional.
+ */
 export async function listImagePackages(): Promise<string[]> {
   const lockfile = await readFile(join(root, 'package-lock.json'), 'utf8');
   const { packages } = JSON.parse(lockfile) as { packages: Record<string, LockedPackage> };
@@ -69,11 +74,11 @@ export async function listImagePackages(): Promise<string[]> {
 }
 
 /**
- * The names, versions and licence texts of packages, with their notices.
+ * Returns the names, versions, licence texts and notices of packages.
  *
- * @param use `bundle` when their code becomes part of a compiled file, `image` when the packages
- *   are shipped unchanged.
- * @throws if a package has no licence text, or a licence that may not be shipped in this way.
+ * @param use `bundle` if the code of the packages becomes part of a compiled file, `image` if the
+ * packages are shipped unchanged.
+ * @throws if a package has no licence text, or a licence that does not allow this use.
  */
 export async function describeLicences(
   packageFolders: Iterable<string>,
@@ -125,7 +130,7 @@ async function readLicenceTexts(
 }
 
 /**
- * Adds to a bundle the file with the licences of all packages whose code is in it.
+ * Adds a file to a bundle. The file has the licences of all packages with code in the bundle.
  *
  * @param otherPackages packages in the bundle that the bundler does not see as modules.
  */

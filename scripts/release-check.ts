@@ -1,5 +1,5 @@
 /**
- * `npm run release:check`: says what still prevents the commit from becoming a release
+ * `npm run release:check`: prints what still prevents this commit from becoming a release
  * (CONTRIBUTING.md, To make a release).
  */
 import { execFile } from 'node:child_process';
@@ -13,7 +13,7 @@ const readRootFile = (name: string) => readFile(new URL(`../${name}`, import.met
 const runGit = async (...args: string[]) => (await runCommand('git', args)).stdout.trim();
 
 const readVersion = async (name: string) => JSON.parse(await readRootFile(name)).version as string;
-/** The version after a word such as `appVersion: `. */
+/** Finds the version that follows a word such as `appVersion: ` in a file. */
 const findVersion = async (name: string, word: string) =>
   new RegExp(`^ *${word}(\\S+)$`, 'm').exec(await readRootFile(name))?.[1];
 

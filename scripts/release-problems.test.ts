@@ -12,11 +12,11 @@ const candidate = {
   baseline: 'c0ffee\n',
 };
 
-test('a commit that has its version everywhere it belongs can become a release', () => {
+test('a commit can become a release if all files that contain a version contain the new one', () => {
   expect(findProblems(candidate)).toEqual([]);
 });
 
-test('the first release needs no baseline of an earlier release', () => {
+test('the first release needs no baseline', () => {
   expect(findProblems({ ...candidate, tags: [], lastRelease: undefined, baseline: '' })).toEqual(
     [],
   );

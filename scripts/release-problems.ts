@@ -1,6 +1,6 @@
 export interface ReleaseCandidate {
   readonly version: string;
-  /** The versions of the files that have to name the same, by path. */
+  /** The versions that other files contain, by path. They must all equal `version`. */
   readonly otherVersions: Readonly<Record<string, string | undefined>>;
   readonly changelog: string;
   /** The output of `git status --porcelain`. */
@@ -8,11 +8,11 @@ export interface ReleaseCandidate {
   readonly tags: readonly string[];
   /** The newest release that has a tag. */
   readonly lastRelease: { readonly tag: string; readonly commit: string } | undefined;
-  /** The content of `test/skew/baseline`, or '' without that file. */
+  /** The content of `test/skew/baseline`; '' if this file does not exist. */
   readonly baseline: string;
 }
 
-/** What prevents the commit from becoming a release, one sentence for each problem. */
+/** Returns what prevents the commit from becoming a release, one sentence for each problem. */
 export function findProblems(candidate: ReleaseCandidate): string[] {
   const { version, otherVersions, changelog, changedFiles, tags, lastRelease, baseline } =
     candidate;

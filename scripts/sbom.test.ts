@@ -13,7 +13,7 @@ interface Component {
 }
 const rootFile = new URL('../package-lock.json', import.meta.url);
 
-test('the bill of materials has every package that a release ships or installs, with licence and hash', async () => {
+test('the bill of materials contains every package that a release ships or installs, with its licence and hash', async () => {
   const { version, packages } = JSON.parse(await readFile(rootFile, 'utf8')) as {
     version: string;
     packages: Record<string, { version: string; dev?: boolean }>;

@@ -1,6 +1,6 @@
 /**
- * `npm run --silent sbom > FILE`: prints the software bill of materials of a release, in CycloneDX: the
- * npm packages that it ships or installs, with versions, licences and hashes.
+ * `npm run --silent sbom > FILE`: prints the software bill of materials of a release in CycloneDX.
+ * It lists the npm packages that the release ships or installs, with versions, licences and hashes.
  */
 import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -18,15 +18,15 @@ interface Lockfile {
 }
 
 /**
- * What `npm sbom` says of the packages that are not for development alone, as JSON. It reads the
- * lockfile, and needs neither the packages nor a registry.
+ * Returns the JSON that `npm sbom` prints for the packages that are not only for development. It
+ * reads the lockfile, and needs neither installed packages nor a registry.
  */
 export async function createSbom(): Promise<string> {
   const manifest = await readJson<{ name: string; devDependencies?: unknown }>('package.json');
   const lockfile = await readJson<Lockfile>('package-lock.json');
   const temporaryFolder = await mkdtemp(join(tmpdir(), 'aag-sbom-'));
   try {
-    // npm names the project after its folder.
+    // npm uses the name of the folder as the name of the project.
     const folder = join(temporaryFolder, manifest.name);
     await mkdir(folder);
     const write = (name: string, value: object) =>
@@ -41,8 +41,8 @@ export async function createSbom(): Promise<string> {
 }
 
 /**
- * `npm sbom --omit dev` also omits packages that the product and a package for development both
- * use, so the lockfile is filtered instead.
+ * Removes the packages that only development needs from the lockfile. `npm sbom --omit dev` would
+ * also omit packages that both the product and a package for development use.
  */
 function withoutDevelopment(lockfile: Lockfile): Lockfile {
   const entries = Object.entries(lockfile.packages).filter(([, { dev }]) => dev !== true);

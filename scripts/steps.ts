@@ -5,13 +5,13 @@ export interface Step {
   readonly name: string;
   readonly command: string;
   readonly args: readonly string[];
-  /** Variables to add to the environment of this process. */
+  /** Variables that are added to the environment of this process. */
   readonly env?: Readonly<Record<string, string>>;
 }
 
 /**
- * The checks that do not run the product. All their programs come from npm packages, whose folder
- * is first on the path.
+ * The checks that do not run the product. Their programs come from npm packages, so the folder of
+ * these programs is put first on the path.
  */
 export const checkSteps: readonly Step[] = [
   { name: 'types', command: 'tsc', args: ['-p', '.'] },
@@ -23,8 +23,8 @@ export const checkSteps: readonly Step[] = [
 ];
 
 /**
- * Runs one program with the output of this process; returns its exit code. Ctrl-C ends the program,
- * then this process.
+ * Runs one program, which writes to this process's output; returns its exit code. Ctrl-C ends the
+ * program, then this process.
  */
 export async function runStep({ command, args, env }: Step): Promise<number> {
   const child = spawn(command, args, { stdio: 'inherit', env: { ...process.env, ...env } });

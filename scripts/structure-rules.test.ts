@@ -5,7 +5,7 @@ import { findFaults } from './structure-rules.ts';
 const createReadme = (rows: string) =>
   `# audit\n\n## Nouns\n\n| Folder | Holds | Uses |\n|---|---|---|\n${rows}\n\n## Tables\n`;
 
-/** A source tree without faults, in which the given files are added or replaced. */
+/** A source tree without faults, with these files added or replaced. */
 function createTree(files: Record<string, string> = {}): Map<string, string> {
   return new Map(
     Object.entries({
@@ -117,7 +117,7 @@ describe('the structure check', () => {
     expect(findFaults(createTree(files)).join('\n')).toMatch(expected);
   });
 
-  test('ignores the imports of tests', () => {
+  test('ignores imports in test files', () => {
     const files = {
       'audit/chain/hash.test.ts': "import { list } from '../records/list-records.ts';\n",
       'audit/chain/worlds.testing.ts': "import { list } from '../records/list-records.ts';\n",

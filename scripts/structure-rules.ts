@@ -1,7 +1,7 @@
 import { posix } from 'node:path';
 
 /**
- * The most production files in one folder of a component. A folder with more probably holds two
+ * The most production files in one folder of a component. A larger folder probably contains two
  * nouns.
  */
 const filesPerFolderMax = 25;
@@ -18,17 +18,18 @@ const components = [
 ];
 
 /**
- * What is wrong with the dependencies of a source tree, one sentence each:
+ * Returns the faults in the dependencies of a source tree, one sentence for each:
  *
- * - files that import each other in a circle; `import type` counts, because a reader follows it too;
- * - a file in `domain/` that imports a file of its component outside `domain/`, or reads the clock
- *   or a source of randomness; a statement of SQL outside `*.sql.ts`;
- * - folders of a component, and imports between them, other than its README lists below `## Nouns`;
- *   listed arrows that nothing uses; arrows that form a circle;
- * - a folder of a component with more than 25 production files.
+ * - files that import each other in a circle; `import type` also counts, because a reader follows
+ *   it too;
+ * - files in `domain/` that import a file of the same component outside `domain/`, or that read the
+ *   clock or a source of randomness; SQL statements outside `*.sql.ts`;
+ * - folders of a component, or imports between these folders (arrows), that its README does not
+ *   list below `## Nouns`; listed arrows that no import uses; arrows that form a circle;
+ * - folders of a component with more than 25 production files.
  *
- * @param sources contents by path from the root of the repository, with `/`; `package.json`
- *   and the READMEs of the components among them
+ * @param sources The contents of all files by path, from the root of the repository, with `/`. They
+ * must include `package.json` and the READMEs of the components.
  */
 export function findFaults(sources: ReadonlyMap<string, string>): string[] {
   const imports = readImports(sources);
@@ -48,8 +49,8 @@ export function findFaults(sources: ReadonlyMap<string, string>): string[] {
 type ImportGraph = ReadonlyMap<string, ReadonlySet<string>>;
 
 /**
- * The import graph: each production file with the files of the tree that it imports, values as well
- * as types.
+ * Reads the import graph: for each production file, the files of the tree that it imports,
+ * including imports of types only.
  */
 function readImports(sources: ReadonlyMap<string, string>): ImportGraph {
   const subpaths = readSubpaths(sources.get('package.json') ?? '{}');
@@ -101,8 +102,8 @@ function resolveSpecifier(file: string, specifier: string, subpaths: Subpaths): 
 }
 
 /**
- * The circles in the graph, that is its strongly connected parts with more than one node (Tarjan's
- * algorithm), each sorted.
+ * Finds the circles in the graph: its strongly connected components with more than one node
+ * (Tarjan's algorithm), each of them sorted.
  */
 function findCircles(graph: ImportGraph): string[][] {
   const visitIndexes = new Map<string, number>();
@@ -139,11 +140,13 @@ function findImpureDomains(graph: ImportGraph): string[] {
   });
 }
 
-/** Matches an SQL statement, which is written as a tagged template of a pool or a transaction. */
+/**
+ * Matches an SQL statement. It is written as a tagged template; the tag is a pool or a transaction.
+ */
 const sqlTemplatePattern = /\b(?:sql|tx|db)(?:<[^`]*>)?\s*`/;
 /**
- * Matches reading the clock or a source of randomness. Pure rules get time and randomness as
- * arguments.
+ * Matches code that reads the clock or a source of randomness. Pure rules get time and randomness
+ * as arguments.
  */
 const impureCallPattern =
   /\b(?:Date\.now|performance\.now|Math\.random|randomUUID\w*|randomBytes|uuidv7)\(|new Date\(\)/;
@@ -215,7 +218,7 @@ function findNounFaults(component: string, readme: string, graph: ImportGraph): 
   return faults;
 }
 
-/** The rows of the table below `## Nouns`: each folder with the folders that it uses. */
+/** Reads the table below `## Nouns`: each folder, and the folders that it uses. */
 function readNouns(readme: string): Map<string, Set<string>> {
   const [, section = ''] = /^## Nouns$([\s\S]*?)(?=^## |(?![\s\S]))/m.exec(readme) ?? [];
   const rows = section.matchAll(/^\| `([\w-]+)\/` \|.*\|([^|]*)\|$/gm);
@@ -228,7 +231,8 @@ function readNouns(readme: string): Map<string, Set<string>> {
 }
 
 /**
- * Each folder of a component with the folders that its files import, and an example of each import.
+ * For each folder of a component, the other folders that its files import, each with an example of
+ * such an import.
  */
 function readArrows(component: string, graph: ImportGraph): Map<string, Map<string, string>> {
   const nounOf = (file: string) =>

@@ -1,6 +1,6 @@
 /**
- * The step `structure` of `npm run check`: prints each dependency between files that breaks the
- * rules of `structure-rules.ts`, and fails if there is one.
+ * The step `structure` of `npm run check`: prints each fault that the rules of `structure-rules.ts`
+ * find, and fails if there is one.
  */
 import { globSync, readFileSync } from 'node:fs';
 

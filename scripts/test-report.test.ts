@@ -27,7 +27,7 @@ const reportOf = (
   });
 
 describe('the report of a test run', () => {
-  test('counts the tests that passed, and names those that failed or were skipped', () => {
+  test('counts the passed tests, and lists the failed and the skipped tests', () => {
     const reportText = reportOf('failed', [
       ['passed', 'a works'],
       ['failed', 'b works'],
@@ -54,7 +54,7 @@ describe('the report of a test run', () => {
     ['test/e2e/idor.e2e.test.ts', 'e2e'],
     ['test/e2e/kill.slow.e2e.test.ts', 'e2e'],
     ['policy/domain/walk.test.ts', 'unit'],
-  ] as const)('names the suite of %s', ([file, suite]) => {
+  ] as const)('finds the suite of the file %s', ([file, suite]) => {
     expect(suiteOf(file)).toBe(suite);
   });
 
@@ -69,7 +69,7 @@ describe('the report of a test run', () => {
     ['a missing report', 1, undefined, []],
     ['an error outside of tests', 1, reportOf('passed', [['passed', 'a']]), []],
     ['a run without tests', 0, undefined, []],
-  ])('lists the failures $3 for %s and the exit code $1', ([, code, reportText, failed]) => {
+  ])('lists the failures $3 for %s with the exit code $1', ([, code, reportText, failed]) => {
     const { files, isBroken } = parseReport(code, reportText);
 
     expect(files.flatMap((file) => file.failed)).toEqual(failed);
@@ -77,7 +77,7 @@ describe('the report of a test run', () => {
   });
 });
 
-test('the missing files are those that should have run and are not in the report', () => {
+test('a file is missing if the run should have run it and the report does not contain it', () => {
   const listText = JSON.stringify(['a.test.ts', 'b.test.ts'].map((file) => ({ file })));
   const expected = parseFileList(listText);
 
@@ -86,7 +86,7 @@ test('the missing files are those that should have run and are not in the report
   expect(parseFileList(undefined)).toEqual([]);
 });
 
-describe('the repetition of failed files', () => {
+describe('when failed files run again', () => {
   const runOf = (results: Record<string, string[]>, isBroken = false) => ({
     files: Object.entries(results).map(([file, failed]) => ({
       file,
@@ -98,7 +98,7 @@ describe('the repetition of failed files', () => {
     isBroken,
   });
 
-  test('covers at most five files, and none when more failed', () => {
+  test('at most five files are repeated, and none if more have failed', () => {
     const failing = (count: number) =>
       runOf({
         passing: [],
@@ -110,7 +110,7 @@ describe('the repetition of failed files', () => {
     expect(findFilesToRepeat(failing(6))).toEqual([]);
   });
 
-  test('counts a test that fails once as unstable, and a test that fails twice as failed', () => {
+  test('a test that fails once counts as unstable, and a test that fails twice as failed', () => {
     const first = runOf({ a: ['once', 'twice'], b: ['once'], c: [] });
     const { results, unstable } = mergeRepetition(first, runOf({ a: ['twice'], b: [] }));
 
@@ -118,7 +118,7 @@ describe('the repetition of failed files', () => {
     expect(results).toEqual(runOf({ a: ['twice'], b: [], c: [] }));
   });
 
-  test('leaves a file as failed when it was not run again', () => {
+  test('a file that the second run did not run stays failed', () => {
     const first = runOf({ a: ['once'] });
 
     expect(mergeRepetition(first, runOf({}, true))).toEqual({

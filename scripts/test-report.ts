@@ -1,6 +1,6 @@
 export interface RunResults {
   readonly files: readonly FileResults[];
-  /** True when the run failed although no file did, by an unhandled error for example. */
+  /** True if the run failed although no file failed, for example by an unhandled error. */
   readonly isBroken: boolean;
 }
 
@@ -8,13 +8,13 @@ export interface FileResults {
   readonly file: string;
   readonly seconds: number;
   readonly passedCount: number;
-  /** The names of the failed tests; the name of the file when the file could not be run. */
+  /** The names of the failed tests. If the file could not be run, this is the name of the file. */
   readonly failed: readonly string[];
   /** One line for each skipped test: `skipped: needs …`. */
   readonly skipped: readonly string[];
 }
 
-/** Those parts of vitest's JSON report that are used. Times are in milliseconds. */
+/** The parts of vitest's JSON report that are used here. Times are in milliseconds. */
 interface Report {
   readonly testResults: readonly {
     readonly name: string;
@@ -25,17 +25,20 @@ interface Report {
   }[];
 }
 
-/** More failing files than this are not run again, because their cause is no coincidence. */
+/** If more files fail, none is run again, because so many failures are not a coincidence. */
 const filesToRepeatMax = 5;
 
-/** Reads the report of one run; a missing report is an empty one. */
+/** Reads the report of one run. A missing report counts as an empty one. */
 export function parseReport(exitCode: number, reportText: string | undefined): RunResults {
   const { testResults } = JSON.parse(reportText ?? '{ "testResults": [] }') as Report;
   const files = testResults.map(parseFile);
   return { files, isBroken: exitCode !== 0 && files.every(({ failed }) => failed.length === 0) };
 }
 
-/** The files that the run should have run and did not, as when one of its processes died. */
+/**
+ * The files that the run should have run but did not, for example because one of its processes
+ * died.
+ */
 export function findMissingFiles(
   expectedFiles: readonly string[],
   { files }: RunResults,
@@ -44,12 +47,12 @@ export function findMissingFiles(
   return expectedFiles.filter((file) => !reported.has(file));
 }
 
-/** The files of a suite, from the list that vitest writes; a missing list is an empty one. */
+/** Reads the list of a suite's files that vitest writes. A missing list counts as an empty one. */
 export function parseFileList(listText: string | undefined): string[] {
   return (JSON.parse(listText ?? '[]') as { file: string }[]).map(({ file }) => file);
 }
 
-/** A file that breaks before its first test, or after its last one, counts as a failure. */
+/** A file that breaks before its first test or after its last test counts as failed. */
 function parseFile(result: Report['testResults'][number]): FileResults {
   const { name: file, status, startTime = 0, endTime = startTime, assertionResults } = result;
   const namesOf = (isWanted: (status: string) => boolean) =>
@@ -65,15 +68,15 @@ function parseFile(result: Report['testResults'][number]): FileResults {
   };
 }
 
-/** The files to run once more; none when too many failed. */
+/** The files to run once more; none if too many failed. */
 export function findFilesToRepeat({ files }: RunResults): string[] {
   const failedFiles = files.filter(({ failed }) => failed.length > 0).map(({ file }) => file);
   return failedFiles.length > filesToRepeatMax ? [] : failedFiles;
 }
 
 /**
- * Replaces the results of the files that were run a second time by those of the second run. A test
- * that failed only in the first run is unstable.
+ * Merges the results of the second run into those of the first. A test that failed only in the
+ * first run is unstable.
  */
 export function mergeRepetition(
   first: RunResults,
@@ -90,14 +93,16 @@ export function mergeRepetition(
   return { results: { files, isBroken: first.isBroken || second.isBroken }, unstable };
 }
 
-/** The suite of a test file, by the suffix of the file's name, as in `vitest.config.ts`. */
+/**
+ * The suite of a test file. As in `vitest.config.ts`, it depends on the ending of the file's name.
+ */
 export function suiteOf(file: string): string {
   return /\.(integration|e2e)\.test\.ts$/.exec(file)?.[1] ?? 'unit';
 }
 
 /**
- * The reason why a test was skipped. A test that needs something special of the machine says so in
- * its name.
+ * The reason why a test was skipped. If a test needs something that not every machine has, its name
+ * contains what it needs.
  */
 function describeSkip(fullName: string): string {
   const reason = fullName.indexOf('skipped: needs ');

@@ -1,9 +1,10 @@
 /**
- * `npm test`: runs the checks and then the fast suite, all of it even if a part fails. Its last line
- * is `N passed, N failed`, with `, N skipped` on a machine that lacks something that tests need.
+ * `npm test`: runs the checks and then the fast suite. If a part fails, the others still run. The
+ * last line is `N passed, N failed`. It ends in `, N skipped` on a machine that lacks something
+ * that tests need.
  *
  * `npm test -- unit format` runs only the steps with these names; `--slowest` prints the twenty
- * slowest files. With CI=true a skipped test is a failure, because CI machines should have
+ * slowest files. With CI=true a skipped test counts as failed, because CI machines should have
  * everything. `npm run test:all` also runs the slow files, and each sweep in full.
  */
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
@@ -71,8 +72,8 @@ async function measure<T>(step: string, run: () => Promise<T>): Promise<T> {
 }
 
 /**
- * Runs a suite. When a process of the run dies, vitest leaves the rest of the files out and may report
- * no failure for it, so the files that are missing run in a second run.
+ * Runs a suite. If a process of the run dies, vitest leaves out the remaining files and may report
+ * no failure. So files that are missing in the report run in a second run.
  */
 async function runSuite(suite: string): Promise<void> {
   const expectedFiles = await listFiles(suite);
@@ -106,7 +107,7 @@ function suiteEnvironment(): Readonly<Record<string, string>> {
   };
 }
 
-/** Runs the files of a suite: all of them, or one after another those given. */
+/** Runs all files of a suite, or only the given files, one at a time. */
 async function runFiles(suite: string, onlyFiles: readonly string[] = []): Promise<RunResults> {
   const file = join(resultsFolder, 'report.json');
   await rm(file, { force: true });
@@ -130,8 +131,7 @@ async function runFiles(suite: string, onlyFiles: readonly string[] = []): Promi
 }
 
 /**
- * Runs the failed files once more, without other files beside them, to distinguish a chance failure
- * from a lasting one.
+ * Runs the failed files once more, one at a time, to find out which failures were a coincidence.
  */
 async function repeatFailedFiles(): Promise<void> {
   const filesToRepeat = findFilesToRepeat({ files, isBroken: false });

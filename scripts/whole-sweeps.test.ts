@@ -11,10 +11,10 @@ const { scripts } = JSON.parse(await readFile(new URL('package.json', root), 'ut
 };
 
 /**
- * An npm script passes words to vitest, which runs the test files whose path contains one of these
- * words.
+ * An npm script passes words to vitest. vitest runs every test file with one of these words in its
+ * path.
  */
-test('every npm script of a sweep names test files that exist', async () => {
+test('the npm scripts of the sweeps name only test files that exist', async () => {
   const isElsewhere = (name: string) => /node_modules|\.data/.test(name);
   const files = await Array.fromAsync(
     glob('**/*.test.ts', { cwd: fileURLToPath(root), exclude: isElsewhere }),
@@ -31,7 +31,7 @@ test('every npm script of a sweep names test files that exist', async () => {
   expect(namedFiles.filter((word) => !files.some((file) => file.includes(word)))).toEqual([]);
 });
 
-test('npm run test:all sets every variable that the npm scripts of single sweeps set', () => {
+test('npm run test:all sets all variables that the npm scripts of the sweeps set', () => {
   const setVariables = Object.entries(scripts)
     .filter(([name]) => name.startsWith('test:'))
     .flatMap(([, command]) => [...command.matchAll(/\b([A-Z_]+)=(\S+)/g)])

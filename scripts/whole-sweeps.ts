@@ -1,7 +1,7 @@
 /**
- * The environment variables that `npm run test:all` sets, so that each sweep runs in full, while
- * `npm test` runs a sample of it. Most sweeps also have an npm script of their own, which sets the
- * same variable.
+ * The environment variables with which `npm run test:all` makes each sweep run in full. Without
+ * them, as in `npm test`, a sweep runs only a sample. Most sweeps also have an npm script, which
+ * sets the same variable.
  */
 export const wholeSweeps: Readonly<Record<string, string>> = {
   SWEEPS: 'all',
@@ -22,5 +22,5 @@ export const wholeSweeps: Readonly<Record<string, string>> = {
   VAULT_PHASE_MS: '3000',
 };
 
-/** One test with a full sweep may take an hour. */
+/** A single test of a full sweep may take an hour. */
 export const wholeTimeoutMs = 3_600_000;
