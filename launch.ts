@@ -198,8 +198,8 @@ async function startServers(
 
 function createOwnLogger(component: string, environment: Environment): Logger {
   // Without a LOG_LEVEL, only warnings and errors are logged. That is the case in tests.
-  const level = defineConfig('start', ['LOG_LEVEL']);
-  const { LOG_LEVEL } = loadConfig(level, { LOG_LEVEL: 'warn', ...environment });
+  const levelConfig = defineConfig('start', ['LOG_LEVEL']);
+  const { LOG_LEVEL } = loadConfig(levelConfig, { LOG_LEVEL: 'warn', ...environment });
   return createLogger({ component, level: LOG_LEVEL });
 }
 
@@ -218,8 +218,8 @@ function makeMissingKeys(
   if (!isSet(environment, 'DECISION_PUBLIC_KEY')) {
     // The decision key is read as a setting, because the environment may contain the path of a file
     // instead of the key.
-    const signer = defineConfig('auth', ['DECISION_KEY']);
-    const { DECISION_KEY } = loadConfig(signer, { ...environment, ...madeKeys });
+    const signerConfig = defineConfig('auth', ['DECISION_KEY']);
+    const { DECISION_KEY } = loadConfig(signerConfig, { ...environment, ...madeKeys });
     madeKeys['DECISION_PUBLIC_KEY'] = publicKeyOf(DECISION_KEY.reveal());
   }
   return madeKeys;

@@ -13,9 +13,9 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 const nodeMajor = 24;
 const folder = path.dirname(fileURLToPath(import.meta.url));
 const root = path.dirname(folder);
-const source = path.join(folder, 'main.ts');
-const isClone = existsSync(source);
-const main = isClone ? source : path.join(folder, 'main.js');
+const sourceFile = path.join(folder, 'main.ts');
+const isClone = existsSync(sourceFile);
+const main = isClone ? sourceFile : path.join(folder, 'main.js');
 
 if (Number(process.versions.node.split('.', 1)[0]) >= nodeMajor) {
   await import(pathToFileURL(main).href);
@@ -55,8 +55,8 @@ function wayToGetNodeFromNpm() {
  * Runs the program, which inherits stdin, stdout and stderr and ends whenever this process ends.
  */
 function runWith(node) {
-  const follow = path.join(root, 'scripts/follow-starter.mjs');
-  const child = spawn(node, ['--import', follow, main, ...process.argv.slice(2)], {
+  const followStarterFile = path.join(root, 'scripts/follow-starter.mjs');
+  const child = spawn(node, ['--import', followStarterFile, main, ...process.argv.slice(2)], {
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
     env: { ...process.env, ACTION_GATEWAY_STARTER: String(process.pid) },
   });

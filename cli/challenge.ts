@@ -14,7 +14,7 @@ export function parseChallenge(header: string | null | undefined): Challenge {
   for (const [, name = '', quoted, plain] of bearerParameters.matchAll(parameterPattern)) {
     parameters.set(name.toLowerCase(), quoted?.replaceAll(/\\(.)/g, '$1') ?? plain ?? '');
   }
-  const pick = (name: keyof Challenge) =>
+  const pickParameter = (name: keyof Challenge) =>
     parameters.has(name) ? { [name]: parameters.get(name) } : {};
-  return { ...pick('error'), ...pick('scope'), ...pick('resource_metadata') };
+  return { ...pickParameter('error'), ...pickParameter('scope'), ...pickParameter('resource_metadata') };
 }

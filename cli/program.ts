@@ -6,7 +6,7 @@ import { exitCodes } from './exit-codes.ts';
 import type { ExitCode } from './exit-codes.ts';
 import type { Environment } from './settings.ts';
 
-const groups: Readonly<Record<string, string>> = {
+const groupDescriptions: Readonly<Record<string, string>> = {
   approvals: 'Calls that wait for a decision',
   agents: 'Programs that act for you',
   keys: 'What agents sign in with',
@@ -64,7 +64,7 @@ function addRow(program: Command, row: CommandRow, environment: Environment): vo
   if (usedArguments !== '') command.arguments(usedArguments);
   for (const [flags, about, repeats] of row.options ?? []) {
     if (repeats === undefined) command.option(flags, about);
-    else command.option(flags, `${about} (repeatable)`, collect);
+    else command.option(flags, `${about} (repeatable)`, collectValues);
   }
   if (row.notes !== undefined) command.addHelpText('after', `\n${row.notes}`);
   command.action(async () => {
@@ -78,13 +78,13 @@ function addRow(program: Command, row: CommandRow, environment: Environment): vo
 }
 
 function findOrCreateCommand(parent: Command, word: string): Command {
-  const found = parent.commands.find((each) => each.name() === word);
-  if (found !== undefined) return found;
-  const created = parent.command(word);
-  const about = groups[word];
-  return about === undefined ? created : created.description(about);
+  const existingCommand = parent.commands.find((each) => each.name() === word);
+  if (existingCommand !== undefined) return existingCommand;
+  const newCommand = parent.command(word);
+  const about = groupDescriptions[word];
+  return about === undefined ? newCommand : newCommand.description(about);
 }
 
-function collect(value: string, collected: readonly string[] = []): string[] {
+function collectValues(value: string, collected: readonly string[] = []): string[] {
   return [...collected, value];
 }

@@ -91,12 +91,12 @@ export interface ChartModel {
 export function readChartModel(compose: ComposeFile = readComposeFile()): ChartModel {
   const chartComponents = components.map((name) => readComponent(name, compose));
   const migrate = readComponent('migrate', compose);
-  const used = new Set([...chartComponents, migrate].flatMap((each) => each.settings));
+  const usedSettings = new Set([...chartComponents, migrate].flatMap((each) => each.settings));
   return {
     components: chartComponents,
     migrate,
     servers: ['postgres', 'nats'].map((name) => readServer(name, compose)),
-    settings: (Object.keys(settings) as (keyof typeof settings)[]).filter((name) => used.has(name)),
+    settings: (Object.keys(settings) as (keyof typeof settings)[]).filter((name) => usedSettings.has(name)),
   };
 }
 

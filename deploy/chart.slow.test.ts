@@ -66,9 +66,9 @@ describe.for(valueSets)('the chart, installed with %s', ([, values]) => {
   });
 
   test('contains secret values only in Secrets', () => {
-    const rest = JSON.stringify(objects.filter(({ kind }) => kind !== 'Secret'));
+    const otherObjects = JSON.stringify(objects.filter(({ kind }) => kind !== 'Secret'));
     const secrets = objects.filter(({ kind }) => kind === 'Secret').flatMap(readSecret);
-    for (const [, value] of secrets) if (value !== '') expect(rest).not.toContain(value);
+    for (const [, value] of secrets) if (value !== '') expect(otherObjects).not.toContain(value);
     expect(objects.filter(({ kind }) => kind === 'ConfigMap')).toEqual([]);
     for (const { env } of objects.flatMap(containersOf)) {
       for (const { name } of env ?? []) {
@@ -121,8 +121,8 @@ describe('the pods of the chart', () => {
   });
 
   test('get numbers in the form in which the values contain them', async () => {
-    const given = { ...minimal.settings, CAP_FILES_BYTES: 4_294_967_296, RATE_USER_PER_MINUTE: 0 };
-    const pods = podsByName(await render({ ...minimal, settings: given }));
+    const numberSettings = { ...minimal.settings, CAP_FILES_BYTES: 4_294_967_296, RATE_USER_PER_MINUTE: 0 };
+    const pods = podsByName(await render({ ...minimal, settings: numberSettings }));
 
     expect(environmentOf(pods.get('executor'))).toMatchObject({ CAP_FILES_BYTES: '4294967296' });
     expect(environmentOf(pods.get('gateway'))).toMatchObject({ RATE_USER_PER_MINUTE: '0' });
@@ -149,10 +149,10 @@ describe('an evaluation of the chart', () => {
     async (name) => {
       const pod = podsByName(objects).get(name);
       const secretName = pod?.volumes.find(({ secret }) => secret)?.secret?.secretName ?? '';
-      const place = join(folder, name);
-      await mkdir(place);
+      const secretsFolder = join(folder, name);
+      await mkdir(secretsFolder);
       for (const [key, value] of Object.entries(secretOf(secretName))) {
-        await writeFile(join(place, key), value);
+        await writeFile(join(secretsFolder, key), value);
       }
       const services = objects.filter(({ kind }) => kind === 'Service');
       const link = { port: 8080, protocol: 'TCP', name: 'http' } as const;
@@ -166,7 +166,7 @@ describe('an evaluation of the chart', () => {
         ...Object.fromEntries(
           Object.entries(environmentOf(pod)).map(([variable, value]) => [
             variable,
-            value.replace('/run/secrets', place),
+            value.replace('/run/secrets', secretsFolder),
           ]),
         ),
       };
@@ -283,12 +283,12 @@ test('every example of values in docs/kubernetes.md leads to objects that Kubern
   );
   // The examples are plain values, the values in an Application of Argo CD, and the values in a
   // HelmRelease of Flux.
-  const given = examples.flatMap(({ apiVersion, spec, ...values }) =>
+  const exampleValues = examples.flatMap(({ apiVersion, spec, ...values }) =>
     apiVersion === undefined ? values : (spec.source?.helm?.valuesObject ?? spec.values ?? []),
   );
 
-  expect(given).toHaveLength(5);
-  for (const values of given) {
+  expect(exampleValues).toHaveLength(5);
+  for (const values of exampleValues) {
     expect(await checkKubeObjects(await render({ ...minimal, ...values }))).toEqual([]);
   }
 });

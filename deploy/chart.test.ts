@@ -31,10 +31,10 @@ describe.for(migrateAndComponents)('the chart, for the process $name', (componen
   const environment = services[component.name]?.environment ?? {};
 
   test('sets exactly the variables that compose sets', () => {
-    const given = [...Object.keys(component.fixed), ...component.settings];
-    const volume = component.readsTemplates ? ['TEMPLATES_DIR'] : [];
+    const variables = [...Object.keys(component.fixed), ...component.settings];
+    const volumeVariables = component.readsTemplates ? ['TEMPLATES_DIR'] : [];
 
-    expect([...given, ...volume].toSorted()).toEqual(Object.keys(environment).toSorted());
+    expect([...variables, ...volumeVariables].toSorted()).toEqual(Object.keys(environment).toSorted());
   });
 
   test('sets the same fixed values as compose, with the names of its own Services as host names', () => {
@@ -185,7 +185,7 @@ describe('the values of the chart', () => {
 test('an evaluation of the chart makes exactly the secrets that npm run secrets makes', () => {
   const { evaluation } = parse(renderChart().get('model.yaml') ?? '');
   const owners = [...migrateAndComponents, ...model.servers];
-  const made = [
+  const generatedSecrets = [
     ...evaluation.keys,
     'DECISION_KEY',
     'DECISION_PUBLIC_KEY',
@@ -194,12 +194,12 @@ test('an evaluation of the chart makes exactly the secrets that npm run secrets 
     ...evaluation.empty,
   ];
 
-  expect(made).toEqual(expect.arrayContaining(owners.flatMap(({ secrets }) => secrets)));
+  expect(generatedSecrets).toEqual(expect.arrayContaining(owners.flatMap(({ secrets }) => secrets)));
   const secrets = makeComposeSecrets(components, () => randomBytes(32));
-  expect(made).toEqual(expect.arrayContaining(Object.keys(secrets)));
+  expect(generatedSecrets).toEqual(expect.arrayContaining(Object.keys(secrets)));
   for (const { key, scheme, user, password, place } of evaluation.urls) {
     const url = new URL(secrets[key] ?? '');
     expect(`${scheme}://${user}@${place}`).toBe(String(url).replace(/:[^:@]*@/, '@'));
-    expect(made).toContain(password);
+    expect(generatedSecrets).toContain(password);
   }
 });

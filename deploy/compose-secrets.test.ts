@@ -9,26 +9,26 @@ import { readChartModel } from './chart-model.ts';
 import { readComposeFile } from './compose-file.ts';
 import { makeComposeSecrets, parseEnvFile, renderKubernetesSecrets } from './compose-secrets.ts';
 
-const make = (existing?: Record<string, string>) =>
+const makeSecrets = (existing?: Record<string, string>) =>
   makeComposeSecrets(components, () => randomBytes(32), { existing: existing ?? {} });
 
 describe('the secrets of docker-compose.yml', () => {
   test('are exactly the secrets that the script makes, each in a separate file', () => {
     const { secrets } = readComposeFile();
 
-    expect(Object.keys(secrets).toSorted()).toEqual(Object.keys(make()).toSorted());
+    expect(Object.keys(secrets).toSorted()).toEqual(Object.keys(makeSecrets()).toSorted());
     for (const [name, { file }] of Object.entries(secrets)) expect(file).toBe(`./secrets/${name}`);
   });
 
   test('stay unchanged when the installation already has them', () => {
-    const secrets = make();
+    const secrets = makeSecrets();
 
-    expect(make({ ...secrets })).toEqual(secrets);
+    expect(makeSecrets({ ...secrets })).toEqual(secrets);
   });
 
   test('keep the values that an earlier version had in the .env file', () => {
     const key = randomBytes(32).toString('base64url');
-    const secrets = make(
+    const secrets = makeSecrets(
       parseEnvFile(
         `PORT=80\nMASTER_KEY=old\nexport DECISION_KEY="${key}"\nPOSTGRES_PASSWORD=pOwner\nPOSTGRES_PASSWORD_AUTH='pAuth'\nNATS_PASSWORD_AUDIT=pAudit\n`,
       ),
@@ -46,7 +46,7 @@ describe('the secrets of docker-compose.yml', () => {
   });
 
   test('contain a different password for each component, and the same password for its server', () => {
-    const secrets = make();
+    const secrets = makeSecrets();
     const passwords = Object.entries(secrets)
       .filter(([name]) => name.endsWith('_URL'))
       .map(([, url]) => new URL(url).password);
@@ -65,7 +65,7 @@ describe('the Kubernetes Secrets', () => {
     parseAllDocuments(text, { version: '1.1' }).map((each) => each.toJS());
 
   test('contain for each component only the keys that it reads, with the same values as in compose', () => {
-    const secrets = make();
+    const secrets = makeSecrets();
     const manifests = readSecrets(renderKubernetesSecrets(secrets, owners));
 
     expect(manifests.map(({ metadata }) => metadata.name)).toEqual(
@@ -80,7 +80,7 @@ describe('the Kubernetes Secrets', () => {
   });
 
   test('contain only strings, even for values that YAML would read as a number or a boolean', () => {
-    const secrets = { ...make(), EGRESS_CA: 'CANARY-a\nb', MASTER_KEY: '0123', CARD_KEY: 'off' };
+    const secrets = { ...makeSecrets(), EGRESS_CA: 'CANARY-a\nb', MASTER_KEY: '0123', CARD_KEY: 'off' };
     const manifests = readSecrets(renderKubernetesSecrets(secrets, owners));
 
     const executor = manifests.find(({ metadata }) => metadata.name.endsWith('-executor'));

@@ -40,22 +40,22 @@ export function makeComposeSecrets(
   if (!/^[^\s/@]+:\d{1,5}$/.test(nats)) {
     throw new ConfigError(`"${nats}" must be host:port, such as nats.example.com:4222.`);
   }
-  const keep = (name: string, make: () => string) => existing[name] ?? make();
+  const existingOr = (name: string, make: () => string) => existing[name] ?? make();
   // A random password. It begins with a letter, because nats.conf would read an unquoted value that
   // begins with a digit as a number.
   const makePassword = () => `p${random().toString('hex')}`;
-  const keys = keyNames.map((name) => [name, keep(name, () => random().toString('base64url'))]);
+  const keys = keyNames.map((name) => [name, existingOr(name, () => random().toString('base64url'))]);
   const { DECISION_KEY = '' } = Object.fromEntries(keys) as Record<string, string>;
   const databaseUrl = (user: string, password: string) =>
     `postgres://${user}:${password}@${postgres}`;
-  const ownerPassword = keep('POSTGRES_PASSWORD', makePassword);
+  const ownerPassword = existingOr('POSTGRES_PASSWORD', makePassword);
   const natsSecrets = [...components, 'provision'].flatMap((user) => {
     const variable = natsPasswordVariable(user);
-    const password = keep(variable, makePassword);
+    const password = existingOr(variable, makePassword);
     const url = `${user.toUpperCase()}_NATS_URL`;
     return [
       [variable, password],
-      [url, keep(url, () => `nats://${user}:${password}@${nats}`)],
+      [url, existingOr(url, () => `nats://${user}:${password}@${nats}`)],
     ];
   });
   const databaseSecrets = components
@@ -63,16 +63,16 @@ export function makeComposeSecrets(
     .map((component) => {
       const url = `${component.toUpperCase()}_DATABASE_URL`;
       const passwordName = `POSTGRES_PASSWORD_${component.toUpperCase()}`;
-      return [url, keep(url, () => databaseUrl(component, keep(passwordName, makePassword)))];
+      return [url, existingOr(url, () => databaseUrl(component, existingOr(passwordName, makePassword)))];
     });
   return Object.fromEntries([
     ...keys,
-    ['DECISION_PUBLIC_KEY', keep('DECISION_PUBLIC_KEY', () => publicKeyOf(DECISION_KEY))],
+    ['DECISION_PUBLIC_KEY', existingOr('DECISION_PUBLIC_KEY', () => publicKeyOf(DECISION_KEY))],
     ['POSTGRES_PASSWORD', ownerPassword],
-    ['DATABASE_URL', keep('DATABASE_URL', () => databaseUrl('owner', ownerPassword))],
+    ['DATABASE_URL', existingOr('DATABASE_URL', () => databaseUrl('owner', ownerPassword))],
     ...databaseSecrets,
     ...natsSecrets,
-    ...optionalSecrets.map((name) => [name, keep(name, () => '')]),
+    ...optionalSecrets.map((name) => [name, existingOr(name, () => '')]),
   ]);
 }
 

@@ -14,7 +14,7 @@ import { interpolate, readComposeFile } from './compose-file.ts';
 import type { ComposeService } from './compose-file.ts';
 
 const services: Readonly<Record<string, ComposeService>> = readComposeFile().services;
-const readers = [
+const settingsByService = [
   ...components.map(
     (name) => [name, [...componentConfigs[name].names, ...processSettings]] as const,
   ),
@@ -38,30 +38,30 @@ function settingOf(service: string, variable: string): { name: string; isFile: b
   const isFile = !(variable in settings) && variable.endsWith('_FILE');
   const name = isFile ? variable.slice(0, -'_FILE'.length) : variable;
   const prefix = service === 'migrate' ? 'PROVISION_' : `${service.toUpperCase()}_`;
-  const base = name.startsWith(prefix) ? name.slice(prefix.length) : name;
-  return { name: (settings as Record<string, Setting>)[base]?.perComponent ? base : name, isFile };
+  const nameWithoutPrefix = name.startsWith(prefix) ? name.slice(prefix.length) : name;
+  return { name: (settings as Record<string, Setting>)[nameWithoutPrefix]?.perComponent ? nameWithoutPrefix : name, isFile };
 }
 
-describe.for(readers)('the service %s of docker-compose.yml', ([service, names]) => {
+describe.for(settingsByService)('the service %s of docker-compose.yml', ([service, names]) => {
   const { environment = {}, secrets = [] } = services[service] ?? {};
-  const given = Object.entries(environment).map(([variable, value]) => ({
+  const variables = Object.entries(environment).map(([variable, value]) => ({
     ...settingOf(service, variable),
     variable,
     value: String(value),
   }));
 
   test('gets exactly the settings that it reads', () => {
-    const wanted = names.filter((name) => !exceptions.has(name));
+    const expectedNames = names.filter((name) => !exceptions.has(name));
 
-    expect(given.map(({ name }) => name).toSorted()).toEqual([...new Set(wanted)].toSorted());
+    expect(variables.map(({ name }) => name).toSorted()).toEqual([...new Set(expectedNames)].toSorted());
   });
 
   test('gets every secret as a mounted file, and no other secret', () => {
     const isSecret = (name: string) =>
       (settings as Record<string, Setting>)[name]?.secret ?? name.endsWith('DATABASE_URL');
-    for (const { name, isFile } of given) expect([name, isFile]).toEqual([name, isSecret(name)]);
+    for (const { name, isFile } of variables) expect([name, isFile]).toEqual([name, isSecret(name)]);
 
-    const files = given.filter(({ value }) => value.startsWith('/run/secrets/'));
+    const files = variables.filter(({ value }) => value.startsWith('/run/secrets/'));
     expect(files.map(({ value }) => value.slice('/run/secrets/'.length)).toSorted()).toEqual(
       secrets.toSorted(),
     );
@@ -70,7 +70,7 @@ describe.for(readers)('the service %s of docker-compose.yml', ([service, names])
   });
 
   test('gets every setting from .env, except the settings with a value that docker-compose.yml must fix', () => {
-    const fixed = given.flatMap(({ name, isFile, value }) =>
+    const fixedSettings = variables.flatMap(({ name, isFile, value }) =>
       isFile || value.includes(`\${${name}:`) ? [] : [name],
     );
 
@@ -82,7 +82,7 @@ describe.for(readers)('the service %s of docker-compose.yml', ([service, names])
       'OAUTH_PORT',
       'OAUTH_URL',
       'SERVERS_CA_FILE',
-    ]).toEqual(expect.arrayContaining(fixed));
+    ]).toEqual(expect.arrayContaining(fixedSettings));
   });
 });
 
@@ -118,11 +118,11 @@ describe.for(Object.entries(services))(
 );
 
 test('docker-compose.yml gives each component enough time to stop', () => {
-  const pause = settings.SHUTDOWN_PAUSE_SECONDS.schema.parse(undefined);
+  const pauseSeconds = settings.SHUTDOWN_PAUSE_SECONDS.schema.parse(undefined);
 
   for (const name of components) {
     const period = interpolate(services[name]?.stop_grace_period ?? '', {});
-    expect(Number(period.replace(/s$/, ''))).toBeGreaterThanOrEqual(pause + 35);
+    expect(Number(period.replace(/s$/, ''))).toBeGreaterThanOrEqual(pauseSeconds + 35);
   }
 });
 

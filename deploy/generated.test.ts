@@ -46,9 +46,9 @@ describe('the alert rules', () => {
     for (const { when, summary } of alertDefinitions) {
       const [, name = ''] = /\{([a-z_.]+)\}/.exec(when) ?? [];
       const metricLabels: readonly string[] = metricDefinitions[name as MetricName].labels;
-      const known = [...metricLabels.map((label) => label.replaceAll('.', '_')), 'instance'];
-      const used = [...summary.matchAll(/\$labels\.(\w+)/g)].map(([, label = '']) => label);
-      expect(known).toEqual(expect.arrayContaining(used));
+      const knownLabels = [...metricLabels.map((label) => label.replaceAll('.', '_')), 'instance'];
+      const usedLabels = [...summary.matchAll(/\$labels\.(\w+)/g)].map(([, label = '']) => label);
+      expect(knownLabels).toEqual(expect.arrayContaining(usedLabels));
     }
   });
 });

@@ -123,14 +123,14 @@ describe.skipIf(!haproxy.isAvailable)(`the balancer${haproxy.note}`, () => {
       await using second = await startGateway((_, reply) => void reply.end('second'));
       await using balancer = await startBalanced([first, second]);
       const ask = async () => (await fetch(balancer.url)).text();
-      const seen = new Set<string>();
-      await pollUntil(async () => seen.add(await ask()).size === 2, 'both gateways answer');
+      const answers = new Set<string>();
+      await pollUntil(async () => answers.add(await ask()).size === 2, 'both gateways answer');
 
       first.isReady = false;
-      let others = 0;
+      let answersOfSecond = 0;
       await pollUntil(async () => {
-        others = (await ask()) === 'second' ? others + 1 : 0;
-        return others === 20;
+        answersOfSecond = (await ask()) === 'second' ? answersOfSecond + 1 : 0;
+        return answersOfSecond === 20;
       }, 'the second one alone answers');
 
       second.isReady = false;

@@ -32,7 +32,7 @@ try {
     },
   });
   // With --kubernetes, kubectl reads stdout, so messages for people go to stderr.
-  const messages = options.kubernetes ? process.stderr : process.stdout;
+  const messageStream = options.kubernetes ? process.stderr : process.stdout;
   // Containers read single files under a user id other than the owner's. On this machine, only the
   // owner can enter the folder.
   await mkdir(folder, { recursive: true, mode: 0o700 });
@@ -59,7 +59,7 @@ try {
     await writeFile(path, value === '' ? '' : `${value}\n`, { flag: 'wx' });
     await chmod(path, 0o644);
   }
-  messages.write(
+  messageStream.write(
     missingFiles.length === 0
       ? 'secrets/ is complete; it is left as it is.\n'
       : `Wrote ${missingFiles.length} files to secrets/: keep them, and keep a copy: the vault cannot be read without it.\n`,
@@ -67,13 +67,13 @@ try {
   const placedUrls = { postgres: 'DATABASE_URL', nats: 'PROVISION_NATS_URL' } as const;
   for (const option of ['postgres', 'nats'] as const) {
     if (options[option] === undefined || !fileNames.includes(placedUrls[option])) continue;
-    messages.write(`--${option} changes no URL that secrets/ has already: edit these files.\n`);
+    messageStream.write(`--${option} changes no URL that secrets/ has already: edit these files.\n`);
   }
   const movedNames = Object.keys(envValues).filter(
     (name) => name in secrets || name.startsWith('POSTGRES_PASSWORD_'),
   );
   if (movedNames.length > 0) {
-    messages.write(
+    messageStream.write(
       `Compose reads these from secrets/ now; delete their lines from .env: ${movedNames.join(', ')}\n`,
     );
   }

@@ -114,12 +114,12 @@ async function installPackages({ dev }) {
  * other platforms.
  */
 function isInstalled({ dev }) {
-  const wanted = readJson('package-lock.json')?.packages;
-  if (!wanted) throw new Refusal('package-lock.json is missing: this is not a whole checkout.');
-  const present = readJson('node_modules/.package-lock.json')?.packages ?? {};
-  return Object.entries(wanted).every(([name, { version, optional, dev: isDev, devOptional }]) => {
+  const lockedPackages = readJson('package-lock.json')?.packages;
+  if (!lockedPackages) throw new Refusal('package-lock.json is missing: this is not a whole checkout.');
+  const installedPackages = readJson('node_modules/.package-lock.json')?.packages ?? {};
+  return Object.entries(lockedPackages).every(([name, { version, optional, dev: isDev, devOptional }]) => {
     const isWanted = name !== '' && !optional && !devOptional && (dev || !isDev);
-    return !isWanted || present[name]?.version === version;
+    return !isWanted || installedPackages[name]?.version === version;
   });
 }
 
@@ -200,8 +200,8 @@ function readdirOrUndefined(file) {
 }
 
 async function runEntry(node, entry, args) {
-  const follow = path.join(root, 'scripts/follow-starter.mjs');
-  const { code, signal } = await run(node, [...nodeFlags, '--import', follow, entry, ...args], {
+  const followStarterFile = path.join(root, 'scripts/follow-starter.mjs');
+  const { code, signal } = await run(node, [...nodeFlags, '--import', followStarterFile, entry, ...args], {
     ipc: true,
   });
   return signal ? 128 + constants.signals[signal] : code;

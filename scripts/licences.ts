@@ -84,20 +84,20 @@ export async function describeLicences(
   packageFolders: Iterable<string>,
   use: 'bundle' | 'image',
 ): Promise<string> {
-  const accepted = use === 'bundle' ? licencesOfBundles : licencesOfImages;
+  const acceptedLicences = use === 'bundle' ? licencesOfBundles : licencesOfImages;
   const folders = [...new Set(packageFolders)].toSorted();
-  const licences = await Promise.all(folders.map((folder) => readLicence(folder, accepted)));
+  const licences = await Promise.all(folders.map((folder) => readLicence(folder, acceptedLicences)));
   return licences.join(`\n${'-'.repeat(80)}\n\n`);
 }
 
-async function readLicence(folder: string, accepted: readonly string[]): Promise<string> {
+async function readLicence(folder: string, acceptedLicences: readonly string[]): Promise<string> {
   const manifest = await readFile(join(folder, 'package.json'), 'utf8');
   const { name, version, license } = JSON.parse(manifest) as {
     readonly name: string;
     readonly version: string;
     readonly license?: unknown;
   };
-  if (typeof license !== 'string' || !accepted.includes(license)) {
+  if (typeof license !== 'string' || !acceptedLicences.includes(license)) {
     throw new Error(
       `${name} has the licence ${JSON.stringify(license)}. Choose another package, or add the licence ` +
         'to scripts/licences.ts if it may be shipped with a work under the Apache License 2.0.',

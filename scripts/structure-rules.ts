@@ -122,8 +122,8 @@ function findCircles(graph: ImportGraph): string[][] {
       }
     }
     if (lowestIndexes.get(node) !== visitIndexes.get(node)) return;
-    const part = stack.splice(stack.indexOf(node));
-    if (part.length > 1) circles.push(part.toSorted());
+    const connectedNodes = stack.splice(stack.indexOf(node));
+    if (connectedNodes.length > 1) circles.push(connectedNodes.toSorted());
   };
 
   for (const node of graph.keys()) if (!visitIndexes.has(node)) visit(node);

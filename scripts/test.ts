@@ -82,8 +82,8 @@ async function runSuite(suite: string): Promise<void> {
   if (missing.length > 0) {
     console.log(`\n# ${suite} tests, the rest: ${missing.length} files`);
     unstable.push(`${suite} > the run ended before ${missing.length} of its files had run`);
-    const rest = await measure(`${suite}, the rest`, () => runFiles(suite, missing));
-    results = { files: [...results.files, ...rest.files], isBroken: rest.isBroken };
+    const missingResults = await measure(`${suite}, the rest`, () => runFiles(suite, missing));
+    results = { files: [...results.files, ...missingResults.files], isBroken: missingResults.isBroken };
     const stillMissing = findMissingFiles(expectedFiles, results);
     failed.push(...stillMissing.map((file) => `${nameFile(file)} > the file was not run`));
   }

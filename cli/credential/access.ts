@@ -76,7 +76,7 @@ export async function accessWithLogin(
    */
   let deadRefreshToken: string | undefined;
 
-  const reread = async (refusedToken: string) => {
+  const rereadIfChanged = async (refusedToken: string) => {
     const storedCredential = await loadCredential(path, loginRules);
     if (storedCredential.gateway !== origin || storedCredential.access_token === refusedToken)
       return undefined;
@@ -84,7 +84,7 @@ export async function accessWithLogin(
     return credential.access_token;
   };
   const renewUnderLock = async (refusedToken: string) => {
-    const storedCredential = await reread(refusedToken);
+    const storedCredential = await rereadIfChanged(refusedToken);
     if (storedCredential !== undefined) return storedCredential;
     const refreshToken = credential.refresh_token;
     if (refreshToken === undefined || refreshToken === deadRefreshToken) return undefined;
@@ -105,7 +105,7 @@ export async function accessWithLogin(
     loginCommand,
     token: () => credential.access_token,
     scope: () => credential.scope,
-    rereadToken: reread,
+    rereadToken: rereadIfChanged,
     renewToken: (refusedToken) => {
       if (credential.access_token !== refusedToken) return Promise.resolve(credential.access_token);
       pendingRenewal ??= withFileLock(path, () => renewUnderLock(refusedToken)).finally(() => {

@@ -79,18 +79,18 @@ test('a shim that is killed during a refresh leaves a complete file and no lock'
       return neverSettles;
     },
   });
-  const before = await readFile(world.file, 'utf8');
+  const contentBefore = await readFile(world.file, 'utf8');
   const shim = world.startShim();
-  const other = world.startShim();
+  const otherShim = world.startShim();
   shim.send({ id: 1, method: 'x' });
   await renewalStarted.promise;
-  other.send({ id: 1, method: 'x' });
+  otherShim.send({ id: 1, method: 'x' });
   shim.child.kill('SIGKILL');
   await shim.exitCode;
 
-  expect(await readFile(world.file, 'utf8')).toBe(before);
+  expect(await readFile(world.file, 'utf8')).toBe(contentBefore);
   // The killed process released the lock, but it had already used the refresh token.
-  expect((await other.nextFrame()).error?.message).toContain('action-gateway mcp login');
+  expect((await otherShim.nextFrame()).error?.message).toContain('action-gateway mcp login');
 });
 
 const killDelaysMs = chooseSweepValue({
@@ -149,13 +149,13 @@ test('the shim keeps its login while the token endpoint is unreachable', async (
     {},
     { token_endpoint: `http://127.0.0.1:${await lastingPort()}/oauth/token` },
   );
-  const before = await readFile(world.file, 'utf8');
+  const contentBefore = await readFile(world.file, 'utf8');
   const shim = world.startShim();
   for (const id of [1, 2]) {
     shim.send({ id, method: 'x' });
     expect((await shim.nextFrame()).error?.message).toContain('ECONNREFUSED');
   }
-  expect(await readFile(world.file, 'utf8')).toBe(before);
+  expect(await readFile(world.file, 'utf8')).toBe(contentBefore);
 });
 
 test('for a missing scope the shim names the command that requests the scope, and then uses the new login', async () => {
@@ -222,11 +222,11 @@ test('a login that acts as the user is refused', async () => {
 
 test('a login is not sent to a gateway other than its own', async () => {
   await using world = await startWorld();
-  await using other = await startGateway();
-  await using shim = startProgram(['mcp', '--url', other.url, '--credential-file', world.file]);
+  await using otherGateway = await startGateway();
+  await using shim = startProgram(['mcp', '--url', otherGateway.url, '--credential-file', world.file]);
   expect(await shim.exitCode).toBe(1);
   expect(shim.stderr()).toContain(world.gateway.url);
-  expect(other.calls).toHaveLength(0);
+  expect(otherGateway.calls).toHaveLength(0);
 });
 
 test.each([

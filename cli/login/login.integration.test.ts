@@ -134,10 +134,10 @@ test('a second login reuses the client; a new one is registered if an option ask
   await runLogin([...world.base, '--new-client']);
   forgottenClientIds.add('client-2');
   await runLogin(world.base);
-  const used = world.gateway.oauthRequests
+  const usedClientIds = world.gateway.oauthRequests
     .filter(({ path }) => path === '/oauth/authorize')
     .map(({ body }) => body.get('client_id'));
-  expect(used).toEqual(['client-1', 'client-1', 'client-2', 'client-3']);
+  expect(usedClientIds).toEqual(['client-1', 'client-1', 'client-2', 'client-3']);
 });
 
 test.each([
@@ -305,11 +305,11 @@ test('a stored login for another gateway is not overwritten', async () => {
   await using world = await startWorld();
   await using other = await startGateway();
   await runLogin(world.base);
-  const before = await readFile(world.file, 'utf8');
+  const contentBefore = await readFile(world.file, 'utf8');
   const { code, stderr } = await runLogin(['--url', other.url, '--credential-file', world.file]);
   expect(code).toBe(1);
   expect(stderr).toContain(`a login at ${world.gateway.url}`);
-  expect(await readFile(world.file, 'utf8')).toBe(before);
+  expect(await readFile(world.file, 'utf8')).toBe(contentBefore);
 });
 
 test('logging out revokes the login, and the next login reuses the client', async () => {

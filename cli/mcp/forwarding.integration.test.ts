@@ -130,7 +130,7 @@ test('the id of a session is no longer sent once the gateway has ended the sessi
 });
 
 test('each message of a streamed answer is written at once, before the stream ends', async () => {
-  let finish = () => {};
+  let finishStream = () => {};
   await using world = await startGatewayAndShim({
     answerMcp: ({ response }) => {
       const progress = '{"jsonrpc":"2.0","method":"notifications/progress"}';
@@ -139,12 +139,12 @@ test('each message of a streamed answer is written at once, before the stream en
         ': hello\n\nid: 1\ndata:\n\n',
         `event: message\ndata: ${progress}\r\n\r\n`,
       );
-      finish = () => response.end(`data: {"jsonrpc":"2.0",\ndata: "id":7,"result":{}}\n\n`);
+      finishStream = () => response.end(`data: {"jsonrpc":"2.0",\ndata: "id":7,"result":{}}\n\n`);
     },
   });
   world.shim.send({ id: 7, method: 'x' });
   expect(await world.shim.nextFrame()).toMatchObject({ method: 'notifications/progress' });
-  finish();
+  finishStream();
   expect(await world.shim.nextLine()).toBe('{"jsonrpc":"2.0", "id":7,"result":{}}');
 });
 

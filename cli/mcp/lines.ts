@@ -30,8 +30,8 @@ export async function* readLines(
     }
     add(chunk.subarray(start));
   }
-  const last = takeLine();
-  if (last?.length !== 0) yield last;
+  const lastLine = takeLine();
+  if (lastLine?.length !== 0) yield lastLine;
 
   function add(part: Buffer): void {
     size += part.length;

@@ -89,10 +89,10 @@ function createApi(access: Access, credential: string): Api {
     const token = access.token();
     let answer = await send(token);
     if (answer.status === 401) {
-      const renewed = await access.renewToken(token);
-      if (renewed !== undefined) {
+      const renewedToken = await access.renewToken(token);
+      if (renewedToken !== undefined) {
         await answer.body?.cancel();
-        answer = await send(renewed);
+        answer = await send(renewedToken);
       }
     }
     if (answer.ok) return answer;

@@ -147,11 +147,11 @@ async function resolve(api: Api, id: string, body: ResolveApprovalBody): Promise
   const approval = await api.request<ApprovalResponse>('POST', `/v1/approvals/${id}/resolve`, {
     body,
   });
-  const others = approval.cascaded_approval_ids?.length ?? 0;
+  const cascadedCount = approval.cascaded_approval_ids?.length ?? 0;
   return {
     data: approval,
     show: { text: `${approval.status}: ${approval.action_description}` },
-    note: others === 0 ? undefined : `${others} more open calls are allowed by the same rule.`,
+    note: cascadedCount === 0 ? undefined : `${cascadedCount} more open calls are allowed by the same rule.`,
   };
 }
 

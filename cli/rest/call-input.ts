@@ -13,18 +13,18 @@ type PerCallSecret = NonNullable<CallBody['secrets']>[number];
  * @throws Refusal if a param has no name, has two values, or is not JSON.
  */
 export function readParams(params: readonly string[], jsonText = '{}'): string {
-  const base = parseJsonOption(jsonText, '--json-params');
-  if (typeof base !== 'object' || base === null || Array.isArray(base)) {
+  const baseParams = parseJsonOption(jsonText, '--json-params');
+  if (typeof baseParams !== 'object' || baseParams === null || Array.isArray(baseParams)) {
     throw misuse('--json-params is not a JSON object.');
   }
-  const given = new Set(Object.keys(base));
+  const givenNames = new Set(Object.keys(baseParams));
   const members: string[] = [];
   for (const param of params) {
     const [, name, isJson, value = ''] = /^([^=]+?)(:?)=(.*)$/s.exec(param) ?? [];
     if (name === undefined) throw misuse('Write --param as name=value, or name:=JSON.');
-    if (given.has(name))
+    if (givenNames.has(name))
       throw misuse(`--param ${name} is given twice: use ${name}:=[…] for a list.`);
-    given.add(name);
+    givenNames.add(name);
     if (isJson === ':') parseJsonOption(value, `--param ${name}`);
     members.push(`${JSON.stringify(name)}:${isJson === ':' ? value : JSON.stringify(value)}`);
   }

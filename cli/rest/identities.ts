@@ -43,8 +43,8 @@ export async function addKey({
   options: { name = 'command line', expires },
 }: RestCall<KeyOptions>): Promise<Answer> {
   const id = await findId(api, agents, agent);
-  const created = await api.request<CreatedAgentKey>('POST', `/v1/identities/${id}/keys`, {
+  const createdKey = await api.request<CreatedAgentKey>('POST', `/v1/identities/${id}/keys`, {
     body: { name, ...(expires !== undefined && { expires_at: expires }) },
   });
-  return { data: created, show: { text: created.key }, note: 'This key is not shown again.' };
+  return { data: createdKey, show: { text: createdKey.key }, note: 'This key is not shown again.' };
 }

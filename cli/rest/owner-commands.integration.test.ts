@@ -67,11 +67,11 @@ test('an agent is found by its path or by a unique name, and an ambiguous name c
     stderr: 'The agent helper is archived.\n',
   });
   expect(await world.runHere('agents', 'restore', 'ben/bot')).toMatchObject({ code: 0 });
-  const several = await world.runHere('agents', 'archive', 'bot');
-  expect(several).toMatchObject({ code: 2, stdout: '' });
-  expect(several.stderr).toContain('write ann/bot or ben/bot');
-  const person = await world.runHere('agents', 'archive', 'ann');
-  expect(person).toMatchObject({ code: 2, stderr: expect.stringContaining('no agent "ann"') });
+  const ambiguousName = await world.runHere('agents', 'archive', 'bot');
+  expect(ambiguousName).toMatchObject({ code: 2, stdout: '' });
+  expect(ambiguousName.stderr).toContain('write ann/bot or ben/bot');
+  const nameOfPerson = await world.runHere('agents', 'archive', 'ann');
+  expect(nameOfPerson).toMatchObject({ code: 2, stderr: expect.stringContaining('no agent "ann"') });
   const changes = world.gateway.calls.filter(({ method }) => method !== 'GET');
   expect(changes.map(({ path }) => path)).toEqual([
     `/v1/identities/${idOf('2')}/archive`,

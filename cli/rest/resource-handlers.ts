@@ -21,8 +21,8 @@ export function listItems<Item>(
     const { arrange = (items) => [...items] } = resource;
     // Requests one entry more than wanted, to find out whether there are more.
     const requestedCount = resource.arrange === undefined ? limit + 1 : listLimitMax;
-    const found = arrange(await call.api.list<Item>(path, query, requestedCount));
-    const items = found.slice(0, limit);
+    const foundItems = arrange(await call.api.list<Item>(path, query, requestedCount));
+    const items = foundItems.slice(0, limit);
     const columns = Object.entries(resource.columns);
     return {
       data: items,
@@ -30,7 +30,7 @@ export function listItems<Item>(
         header: columns.map(([title]) => title),
         table: items.map((item) => columns.map(([, cellOf]) => cellOf(item))),
       },
-      note: found.length > limit ? 'There are more: see --limit.' : undefined,
+      note: foundItems.length > limit ? 'There are more: see --limit.' : undefined,
     };
   };
 }
@@ -121,12 +121,12 @@ export async function findId<Item>(
 ): Promise<string> {
   if (namesOf === undefined || /^[0-9a-f]{8}-[0-9a-f-]{27}$/i.test(word)) return word;
   const items = await api.list<Item & { id: string }>(path as Path, {}, listLimitMax);
-  const found = items.filter((item) => namesOf(item).includes(word));
-  const [only] = found;
-  if (only !== undefined && found.length === 1) return only.id;
+  const foundItems = items.filter((item) => namesOf(item).includes(word));
+  const [only] = foundItems;
+  if (only !== undefined && foundItems.length === 1) return only.id;
   throw misuse(
-    found.length === 0
+    foundItems.length === 0
       ? `There is no ${one} "${word}": see "action-gateway ${many} list".`
-      : `"${word}" is the name of ${found.length} ${many}: write ${found.map((item) => namesOf(item)[0] ?? item.id).join(' or ')}, or the id.`,
+      : `"${word}" is the name of ${foundItems.length} ${many}: write ${foundItems.map((item) => namesOf(item)[0] ?? item.id).join(' or ')}, or the id.`,
   );
 }

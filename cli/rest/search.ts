@@ -18,14 +18,14 @@ export async function searchActions({
   options,
 }: RestCall<SearchOptions>): Promise<Answer> {
   const query = { ...options, json: undefined, profile: undefined, url: undefined };
-  const found = await api.request<z.infer<typeof searchAnswer>>('GET', '/v1/search', {
+  const searchResult = await api.request<z.infer<typeof searchAnswer>>('GET', '/v1/search', {
     query: { q: args.join(' '), ...query },
   });
   return {
-    data: found,
+    data: searchResult,
     show: {
       header: ['SERVICE', 'ACTION', 'RISK', 'APPROVAL', 'DESCRIPTION'],
-      table: found.items.map((row) => [
+      table: searchResult.items.map((row) => [
         row.service ?? `(${row.template})`,
         row.action,
         row.risk,
@@ -34,7 +34,7 @@ export async function searchActions({
       ]),
     },
     note:
-      found.items.length === 0 && options.catalog === undefined
+      searchResult.items.length === 0 && options.catalog === undefined
         ? 'Nothing is found. --catalog also searches what is not connected.'
         : undefined,
   };

@@ -35,9 +35,9 @@ export async function setSecret({
   };
   const secret = await api.request<Secret>('POST', '/v1/secrets', { body });
   const hosts = secret.allowed_hosts.join(', ');
-  const where = hosts === '' ? 'no host yet: name some with --host' : hosts;
+  const allowedHostsText = hosts === '' ? 'no host yet: name some with --host' : hosts;
   return {
     data: secret,
-    show: { text: `${secret.name} has version ${secret.current_version}, for ${where}.` },
+    show: { text: `${secret.name} has version ${secret.current_version}, for ${allowedHostsText}.` },
   };
 }

@@ -31,11 +31,11 @@ export async function connectService({
   const tier = org === undefined ? {} : { tier: 'org' };
   const secrets = secret && readPairs(secret, '--secret', 'scheme=name');
   const variables = variable && readPairs(variable, '--variable', 'name=value');
-  const requested = account && (await requestAccount(api, { template, ...tier }));
-  const boundTo = connection ?? requested?.reference;
+  const accountRequest = account && (await requestAccount(api, { template, ...tier }));
+  const connectionReference = connection ?? accountRequest?.reference;
   const credentials = {
     ...(secrets !== undefined && { secrets }),
-    ...(boundTo !== undefined && { connection: boundTo }),
+    ...(connectionReference !== undefined && { connection: connectionReference }),
   };
   const service = await api.request<ConnectedService>('POST', '/v1/services', {
     body: {
@@ -49,7 +49,7 @@ export async function connectService({
     },
   });
   return {
-    data: { ...service, ...(requested && { authorization_url: requested.url }) },
+    data: { ...service, ...(accountRequest && { authorization_url: accountRequest.url }) },
     show: {
       facts: [
         ['service', service.name],
@@ -58,7 +58,7 @@ export async function connectService({
         ['actions', service.actions_count],
       ],
     },
-    note: requested && `Agree in your browser: ${requested.url}`,
+    note: accountRequest && `Agree in your browser: ${accountRequest.url}`,
   };
 }
 

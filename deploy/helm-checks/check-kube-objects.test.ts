@@ -165,13 +165,13 @@ test('checkKubeObjects accepts objects of every kind that a chart needs', async 
 });
 
 /** Sets a field at a path of a value, or removes it. */
-function change(value: unknown, path: string, field: unknown): void {
+function setField(value: unknown, path: string, field: unknown): void {
   const names = path.split('/').slice(1);
-  const last = names.pop() ?? '';
-  let place = value as Record<string, unknown>;
-  for (const name of names) place = place[name] as Record<string, unknown>;
-  if (field === undefined) delete place[last];
-  else place[last] = field;
+  const lastName = names.pop() ?? '';
+  let parent = value as Record<string, unknown>;
+  for (const name of names) parent = parent[name] as Record<string, unknown>;
+  if (field === undefined) delete parent[lastName];
+  else parent[lastName] = field;
 }
 
 const container = '/spec/template/spec/containers/0';
@@ -220,7 +220,7 @@ test.for([
   ],
 ] as const)('checkKubeObjects refuses a Deployment with %s = %j', async ([path, field, fault]) => {
   const deployment = structuredClone(makeDeployment());
-  change(deployment, path, field);
+  setField(deployment, path, field);
   const faults = await checkKubeObjects([deployment as KubeObject]);
   expect(faults).toHaveLength(1);
   expect(faults[0]).toContain(`${deployment.kind} ${deployment.metadata.name}: `);
@@ -256,7 +256,7 @@ test.for([
 ] as const)('checkKubeObjects refuses a %s with %s = %j', async ([kind, path, field, fault]) => {
   const object = structuredClone(otherObjects.find((one) => one.kind === kind));
   if (object === undefined) throw new Error(`no ${kind}`);
-  change(object, path, field);
+  setField(object, path, field);
   const faults = await checkKubeObjects([object]);
   expect(faults).toHaveLength(1);
   expect(faults[0]).toContain(`${kind} ${object.metadata.name}: `);
@@ -269,23 +269,23 @@ const maps = 'annotations data labels limits matchLabels requests selector strin
 /** The paths of all objects within a value in which only certain field names are allowed. */
 function findClosed(value: unknown, path = ''): string[] {
   if (typeof value !== 'object' || value === null) return [];
-  const below = Object.entries(value).flatMap(([name, field]) => {
+  const pathsBelow = Object.entries(value).flatMap(([name, field]) => {
     const isMap = maps.includes(name) && !Object.hasOwn(field as object, 'matchLabels');
     return isMap ? [] : findClosed(field, `${path}/${name}`);
   });
-  return Array.isArray(value) ? below : [path, ...below];
+  return Array.isArray(value) ? pathsBelow : [path, ...pathsBelow];
 }
 
 test.for([makeDeployment(), ...otherObjects])(
   'checkKubeObjects refuses an unknown field in every object within a $kind',
   async (object) => {
-    const places = findClosed(object);
-    expect(places.length).toBeGreaterThan(1);
-    for (const place of places) {
+    const objectPaths = findClosed(object);
+    expect(objectPaths.length).toBeGreaterThan(1);
+    for (const objectPath of objectPaths) {
       const changed = structuredClone(object);
-      change(changed, `${place}/unknown`, { name: 'x' });
+      setField(changed, `${objectPath}/unknown`, { name: 'x' });
       expect(await checkKubeObjects([changed as KubeObject])).toEqual([
-        `${object.kind} ${object.metadata.name}: ${place}/unknown is not a known field.`,
+        `${object.kind} ${object.metadata.name}: ${objectPath}/unknown is not a known field.`,
       ]);
     }
   },
@@ -293,8 +293,8 @@ test.for([makeDeployment(), ...otherObjects])(
 
 test('checkKubeObjects reports every fault of all objects, and two objects with the same name', async () => {
   const broken = structuredClone(makeDeployment());
-  change(broken, '/spec/replicas', 'two');
-  change(broken, '/spec/replica', 2);
+  setField(broken, '/spec/replicas', 'two');
+  setField(broken, '/spec/replica', 2);
   expect(await checkKubeObjects([broken as KubeObject, ...otherObjects, makeDeployment()])).toEqual(
     [
       'Deployment r-tiny: /spec/replicas must be integer.',

@@ -166,10 +166,10 @@ function checkNames(
 }
 
 function checkUnique(path: string, names: readonly (string | undefined)[], report: Report): void {
-  const seen = new Set<string>();
+  const seenNames = new Set<string>();
   for (const name of names) {
-    if (name !== undefined && seen.has(name)) report(path, `has ${name} twice`);
-    if (name !== undefined) seen.add(name);
+    if (name !== undefined && seenNames.has(name)) report(path, `has ${name} twice`);
+    if (name !== undefined) seenNames.add(name);
   }
 }
 

@@ -59,13 +59,13 @@ async function fetchGo(apt: Apt): Promise<void> {
   const status = join(apt.folder, 'status');
   await writeFile(status, '');
   apt.set(`Dir::State::status=${status}`);
-  check('apt-get update', await apt.get('--quiet', 'update'));
+  throwUnlessOk('apt-get update', await apt.get('--quiet', 'update'));
   const options = ['--quiet', '--yes', '--download-only', '--no-install-recommends'];
-  check('apt-get install', await apt.get(...options, 'install', ...packages));
+  throwUnlessOk('apt-get install', await apt.get(...options, 'install', ...packages));
   const archiveFolder = join(apt.folder, 'cache/archives');
   for (const name of await readdir(archiveFolder)) {
     if (!name.startsWith('golang-')) continue;
-    check('dpkg', await apt.run('dpkg', '-x', join(archiveFolder, name), 'unpacked'));
+    throwUnlessOk('dpkg', await apt.run('dpkg', '-x', join(archiveFolder, name), 'unpacked'));
   }
 }
 
@@ -94,10 +94,10 @@ async function build(apt: Apt): Promise<string> {
     },
     timeoutMs: buildTimeoutMs,
   });
-  check('go build', outcome);
+  throwUnlessOk('go build', outcome);
   return program;
 }
 
-function check(step: string, outcome: ProgramOutcome): void {
+function throwUnlessOk(step: string, outcome: ProgramOutcome): void {
   if (!outcome.ok) throw new Error(`The renderer of charts: ${step} failed: ${outcome.problem}`);
 }
