@@ -181,7 +181,7 @@ interface ValueSchema {
   readonly properties: Record<string, unknown>;
 }
 
-/** Objects to which an operator may add any key. */
+/** The names of objects to which an operator may add any key. */
 const openObjects = new Set(['annotations', 'resources']);
 
 /** A schema for values of the same form as this default. An empty object stands for any object. */

@@ -111,7 +111,10 @@ export function renderKubernetesSecrets(
     .join('');
 }
 
-/** Kubernetes and Helm read YAML 1.1, in which a plain `off` is a boolean. */
+/**
+ * All strings are quoted, because Kubernetes and Helm read YAML 1.1, in which a plain `off` is a
+ * boolean.
+ */
 export const kubernetesYaml = {
   defaultStringType: 'QUOTE_DOUBLE',
   defaultKeyType: 'PLAIN',

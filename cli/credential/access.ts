@@ -71,8 +71,8 @@ export async function accessWithLogin(
   const origin = credential.gateway;
   let pendingRenewal: Promise<string | undefined> | undefined;
   /**
-   * A refresh token that the server has already refused. Presenting it again could only revoke its
-   * successors.
+   * A refresh token that the server has already refused. Presenting it again could only make the
+   * server revoke the tokens that replaced it.
    */
   let deadRefreshToken: string | undefined;
 

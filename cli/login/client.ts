@@ -57,8 +57,8 @@ export async function registerClient(server: AuthorizationServer): Promise<OAuth
     client_name: clientName,
     software_id: softwareId,
     application_type: 'native',
-    // A URI without a port stands for any port (RFC 8252 section 7.3), because each login takes a
-    // free port.
+    // With a URI without a port, the server accepts any port (RFC 8252 section 7.3). Each login
+    // uses a free port.
     redirect_uris: [`http://127.0.0.1${redirectPath}`],
     grant_types: ['authorization_code', 'refresh_token'],
     response_types: ['code'],

@@ -34,8 +34,8 @@ export type AuthorizationServer = oauth.AuthorizationServer & {
 };
 
 /**
- * Finds the authorization server of the endpoint in the steps of MCP's authorization chapter: the
- * endpoint's 401 challenge, the resource's metadata (RFC 9728), and the authorization server's
+ * Finds the authorization server of the endpoint as MCP's chapter on authorization prescribes: by
+ * the endpoint's 401 challenge, the resource's metadata (RFC 9728), and the authorization server's
  * metadata (RFC 8414).
  *
  * @throws Refusal if a step fails, or if the metadata does not cover the endpoint.

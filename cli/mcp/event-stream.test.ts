@@ -30,7 +30,7 @@ test.each([
   for (const size of [1, 2, 3, 1_000]) expect(await eventsOf(text, size)).toEqual(events);
 });
 
-test('an event is parsed into equal data, however the stream is split into chunks', async () => {
+test('the parsed event is the same no matter how the stream is split into chunks', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.string({ unit: 'binary' }),

@@ -127,7 +127,8 @@ async function relayStream(
         waitMs = event.retry ?? waitMs;
         if (event.data === '') continue;
         if (await relayMessage(shim, { frame, answer, text: event.data })) isAnswered = true;
-        // A resumed stream is the gateway's general stream, which does not end by itself.
+        // A resumed stream also carries other messages of the gateway, so it does not end with the
+        // answer.
         if (isAnswered && currentStream !== answer) return true;
       }
     } catch (error) {

@@ -16,12 +16,15 @@ export interface Shim {
   readonly access: Access;
   readonly transport: Transport;
   readonly editor: Editor;
-  /** Requests that are not answered yet, by their ids. */
+  /** The requests without an answer, by their ids. The controller of a request cancels it. */
   readonly pendingRequests: Map<FrameId, AbortController>;
-  /** Whether the gateway's general stream is open. */
+  /** Whether the stream of the messages that the gateway sends by itself is open. */
   isListening: boolean;
-  /** Aborted to end everything immediately. */
+  /** Aborting this signal ends the shim immediately. */
   readonly stopped: AbortSignal;
-  /** Aborted when the input has ended. It ends the streams that would not end by themselves. */
+  /**
+   * The shim aborts this when the input has ended. That ends the streams that would not end by
+   * themselves.
+   */
   readonly inputEndController: AbortController;
 }

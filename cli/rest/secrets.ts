@@ -12,9 +12,10 @@ interface SetOptions {
 }
 
 /**
- * `action-gateway secrets set <name>`: stores a value, as the next version if there is one. The
- * value is typed without being shown, or comes from stdin without the line end after it. It is no
- * argument, because other users of the machine would see it and the shell would keep it.
+ * `action-gateway secrets set <name>`: stores a value, as the next version if the secret exists.
+ * The person types the value without seeing it, or the value comes from stdin without the line end
+ * after it. It cannot be an argument, because other users of the machine would see it and the shell
+ * would keep it.
  */
 export async function setSecret({
   api,
