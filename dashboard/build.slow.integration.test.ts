@@ -9,11 +9,11 @@ import { expect, test } from 'vitest';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
-test('the build of the dashboard prints nothing at a first npm start, and has the licences of its packages', async () => {
+test('the build of the dashboard prints nothing, and writes a file with the licences of its packages', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'aag-dashboard-build-'));
   try {
     const vite = join(root, 'node_modules/vite/bin/vite.js');
-    // As scripts/bootstrap.mjs runs it.
+    // The same arguments as in scripts/bootstrap.mjs.
     const args = [vite, 'build', 'dashboard', '--logLevel', 'warn'];
     const output = await promisify(execFile)(
       process.execPath,

@@ -13,13 +13,16 @@ import { Shell } from './shell/shell.tsx';
 import { AfterFirstAnswers } from './ui/first-answers.tsx';
 import { useIsWide } from './ui/media.ts';
 
-/** The router takes the path of a nested page without the path of the page around it. */
+/** The router needs the path of a nested page without the path of the surrounding page. */
 const approvalSubpath = dashboardPaths.approval.slice(dashboardPaths.approvals.length);
 
-/** An address whose id cannot be one is that of no page. */
+/** The id in an address must be a UUID. Any other address belongs to no page. */
 const hasId = { id: /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i };
 
-/** The approvals come with the first load, because notifications lead there; other pages when opened. */
+/**
+ * The code of the approvals page is part of the first load, because notifications lead there. The
+ * code of every other page is loaded when the page is opened.
+ */
 const pages = {
   home: lazyPage(async () => (await import('./features/home/home-page.tsx')).HomePage),
   agents: lazyPage(async () => (await import('./features/agents/agents-page.tsx')).AgentsPage),
@@ -54,8 +57,8 @@ const pages = {
 };
 
 export function App() {
-  // The client is not created inside the attribute, because Solid would create a new one at each
-  // read.
+  // The client is not created inside the attribute, because Solid would create a new one each time
+  // it reads the attribute.
   const queryClient = createQueryClient();
   return (
     <QueryClientProvider client={queryClient}>
@@ -87,7 +90,10 @@ export function App() {
   );
 }
 
-/** What is around every page. The code of the page comes while the gateway says who is signed in. */
+/**
+ * What surrounds every page. The code of the page is loaded while the gateway is asked who is
+ * signed in.
+ */
 function Root(props: { children?: JSX.Element }) {
   usePreloadRoute()(location.href);
   return (
@@ -98,8 +104,8 @@ function Root(props: { children?: JSX.Element }) {
 }
 
 /**
- * On a phone the list or the card has the page for itself and is shown as soon as it is loaded: a
- * person who follows a notification must not wait for the list.
+ * On a phone only the list or the card is shown, as soon as its own data is loaded: a person who
+ * follows a notification must not wait for the list.
  */
 function Approvals(props: { children?: JSX.Element }) {
   const isWide = useIsWide();

@@ -1,21 +1,26 @@
 import type { ErrorEnvelope } from '#contracts/http/errors';
 import { noteServerTime } from './server-clock.ts';
 
-/** A field of a request that is wrong: its path, such as `allowed_hosts.0`, and what it must be. */
+/** A wrong field of a request: its path, such as `allowed_hosts.0`, and what its value must be. */
 export interface Issue {
   readonly path: string;
   readonly message: string;
 }
 
-/** The error of a request, with a message for the person who made the request. */
+/**
+ * The error that a request ended with. Its message is written for the person who made the request.
+ */
 export class ApiError extends Error {
   /** An error code of the API, or `unreachable` when no answer came. */
   readonly code: ErrorEnvelope['error'] | 'unreachable';
   /** The id of the request in the gateway's log; null when the gateway was not reached. */
   readonly requestId: string | null;
-  /** What distinguishes causes with one code, such as `template_changed`; null where nothing does. */
+  /**
+   * Distinguishes causes that have the same code, such as `template_changed`. Null if a code has
+   * only one cause.
+   */
   readonly reason: string | null;
-  /** The fields that are wrong, where the gateway names them. */
+  /** The wrong fields, if the gateway names them. */
   readonly issues: readonly Issue[];
 
   constructor(
@@ -49,8 +54,8 @@ interface RequestOptions {
 }
 
 /**
- * Sends a request to the gateway that served this page. The caller names the type of the answer.
- * The answer is not checked against the type, because page and gateway are built together from one
+ * Sends a request to the gateway that served this page. The caller states the type of the answer.
+ * The answer is not checked against this type, because page and gateway are built together from one
  * contract.
  */
 export async function request<Answer>(

@@ -5,8 +5,8 @@ export type StreamState = 'connecting' | 'live' | 'lost';
 
 export interface StreamHandlers {
   /**
-   * Called at each connection, also after a connection was lost, because events may have been
-   * missed in between.
+   * Called at each connection. After a lost connection it is called again, because events may have
+   * been missed in between.
    */
   readonly onOpen: () => void;
   readonly onState: (state: StreamState) => void;
@@ -18,7 +18,7 @@ const retryMsMax = 15_000;
 /**
  * Listens to `/v1/events` until disposed. The browser reconnects by itself and tells the gateway
  * the id of the last event. When the browser gives up (after an answer that is not a stream), this
- * function opens a new stream, after delays that grow.
+ * function opens a new stream. It waits longer before each further attempt.
  */
 export function openEventStream(handlers: StreamHandlers): Disposable {
   let source: EventSource | undefined;

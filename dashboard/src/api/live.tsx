@@ -11,11 +11,13 @@ import { openSharedEventStream } from './shared-event-stream.ts';
 const LiveContext = createContext<() => StreamState>();
 
 /**
- * How long to collect events before refreshing. Many events at one time, as when twenty approvals
- * are denied together, cause one refresh.
+ * How long to collect events before refreshing. Many events at one time cause only one refresh, for
+ * example when twenty approvals are denied together.
  */
 const gatherEventsMs = 150;
-/** The least time between two refreshes, which read again all that the page shows. */
+/**
+ * The least time between two refreshes. Each refresh requests everything again that the page shows.
+ */
 const refreshEveryMs = 1_000;
 const pollEveryMs = 10_000;
 
@@ -49,8 +51,8 @@ export function LiveUpdates(props: {
         // The stream may have failed because the session has ended.
         void queryClient.invalidateQueries({ queryKey: sessionKey });
       },
-      // The first opening refreshes too: data may have changed between the page's first answers and
-      // the opening.
+      // The first opening also refreshes: data may have changed after the page's first answers and
+      // before the stream was open.
       onOpen: refresh,
       onEvent: (type, data) => {
         refresh();
@@ -67,8 +69,9 @@ export function LiveUpdates(props: {
 }
 
 /**
- * Whether the gateway refused to answer, as with `not_found`. An event hardly changes that, and a
- * query without data that is asked again would show "Loading…" in place of the refusal meanwhile.
+ * Whether the gateway refused this query, for example with `not_found`. Such a query is not sent
+ * again after an event: the gateway would most likely refuse it again, and until then the page
+ * would show "Loading…" instead of the refusal.
  */
 const wasQueryRefused = ({ data, error }: { data: unknown; error: Error | null }) =>
   data === undefined && isApiError(error) && error.code !== 'internal' && !isWorthRetrying(error);

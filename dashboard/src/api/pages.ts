@@ -1,15 +1,18 @@
 import { request } from './client.ts';
 
-/** One page of a list of the API. */
+/** One page of a list that the API returns. */
 export interface Page<Item> {
   readonly items: Item[];
   readonly next_cursor: string | null;
 }
 
-/** No list that is read whole is longer: an owner has at most 100 services. */
+/**
+ * The most items that are read of one list. No such list is longer: an owner has at most 100
+ * services.
+ */
 const itemsMax = 500;
 
-/** Reads a list of the API page by page. */
+/** Reads a whole list of the API, page by page. */
 export async function listAll<Item>(
   path: `/v1/${string}`,
   signal: AbortSignal,

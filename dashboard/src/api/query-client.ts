@@ -5,8 +5,8 @@ import { isApiError } from './client.ts';
 export const sessionKey = ['me'] as const;
 
 /**
- * Creates the cache of answers. After any answer that nobody is signed in, the page asks again who
- * is signed in.
+ * Creates the cache of answers. When an answer says that nobody is signed in, the cache requests
+ * the session again.
  */
 export function createQueryClient(): QueryClient {
   const askWhoIsSignedIn = (error: unknown) => {
@@ -22,23 +22,24 @@ export function createQueryClient(): QueryClient {
     mutationCache: new MutationCache({ onError: askWhoIsSignedIn }),
     defaultOptions: {
       queries: {
-        // The browser's word on the network is not taken: it also calls a machine without one offline,
-        // whose gateway answers on loopback.
+        // Always send the request: the browser also reports "offline" on a machine without a
+        // network, where the gateway still answers on loopback.
         networkMode: 'always',
         refetchOnReconnect: true,
         staleTime: 5_000,
         retry: (count, error) => count < 2 && isWorthRetrying(error),
         retryDelay: (attempt) => 500 * 2 ** attempt,
       },
-      // What the browser holds back while it is offline it sends by itself once it is online, when
-      // the person may have long turned away: a decision fails at once instead, and is made anew.
+      // Otherwise the browser would keep a change while it is offline, and send it once it is
+      // online, when the person may have left long ago. So a change fails at once, and the person
+      // can make it again.
       mutations: { retry: false, networkMode: 'always' },
     },
   });
   return client;
 }
 
-/** Whether the gateway may give another answer soon: it was busy, or was not reached. */
+/** Whether a retry may soon succeed: the gateway was busy, or was not reached. */
 export function isWorthRetrying(error: unknown): boolean {
   return isApiError(error, 'unreachable') || isApiError(error, 'unavailable');
 }

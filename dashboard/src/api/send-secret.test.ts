@@ -8,7 +8,10 @@ const pasted = new ApiError('invalid_params', 'Check it.', {
   issues: [{ path: 'value', message: 'must not begin or end with a blank' }],
 });
 
-/** Sends to a gateway that refuses with `refusal`, unless it is told to store exactly this. */
+/**
+ * Sends a secret to a gateway that fails with `refusal` unless the request has `as_is`. `isMeant`
+ * is the person's answer to the question.
+ */
 async function send(refusal: ApiError, isMeant: boolean) {
   const sent: object[] = [];
   const questions: string[] = [];
@@ -26,7 +29,7 @@ async function send(refusal: ApiError, isMeant: boolean) {
   return { sent, questions, answer };
 }
 
-test('a secret that looks pasted is stored as it is when the person says so', async () => {
+test('a secret that looks pasted is stored as entered if the person confirms the question', async () => {
   expect(await send(pasted, true)).toEqual({
     sent: [{}, { as_is: true }],
     questions: ['The value must not begin or end with a blank. Store exactly what was entered?'],
@@ -34,11 +37,11 @@ test('a secret that looks pasted is stored as it is when the person says so', as
   });
 });
 
-test('a secret that looks pasted is not stored when the person says no', async () => {
+test('a secret that looks pasted is not stored if the person declines the question', async () => {
   expect(await send(pasted, false)).toMatchObject({ sent: [{}], answer: pasted });
 });
 
-test('the person is asked about nothing else', async () => {
+test('an error with another reason does not lead to a question', async () => {
   const other = new ApiError('invalid_params', 'Too short.', { issues: pasted.issues });
   expect(await send(other, true)).toEqual({ sent: [{}], questions: [], answer: other });
 });

@@ -1,8 +1,9 @@
 import { isApiError } from './client.ts';
 
 /**
- * Sends an entered secret. Where the gateway says that it looks pasted, with a blank at its end or
- * after `Bearer`, asks the person whether exactly that is meant, and sends it once more if it is.
+ * Sends an entered secret. If the gateway answers that the value looks pasted (for example, that it
+ * ends with a blank or begins with `Bearer`), the person is asked whether exactly this value is
+ * meant. If so, it is sent again with `as_is`.
  */
 export async function sendSecret<Answer>(
   send: (asIs: { as_is?: true }) => Promise<Answer>,

@@ -1,14 +1,14 @@
 let offsetMs = 0;
 
 /**
- * Notes the gateway's time for countdowns, which would be wrong by the clock of a phone that is
- * minutes off.
+ * Stores how far the gateway's time differs from the browser's. Countdowns use the gateway's time,
+ * because the clock of a phone may be wrong by minutes.
  */
 export function noteServerTime(date: string | null): void {
   const serverMs = Date.parse(date ?? '');
   if (Number.isNaN(serverMs)) return;
   const offset = serverMs - Date.now();
-  // The `Date` header has whole seconds, so a difference below two seconds means nothing.
+  // The `Date` header contains whole seconds, so a difference below two seconds is ignored.
   offsetMs = Math.abs(offset) < 2000 ? 0 : offset;
 }
 

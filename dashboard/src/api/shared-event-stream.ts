@@ -2,21 +2,25 @@ import type { EventType } from '#contracts/event-types';
 import { openEventStream } from './event-stream.ts';
 import type { StreamHandlers, StreamState } from './event-stream.ts';
 
-/** What the tab with the stream tells the others, and what a tab asks. */
+/**
+ * A message between tabs: `state` and `event` come from the tab that has the stream; any tab sends
+ * `ask` to get the state.
+ */
 type Message =
   | { readonly kind: 'ask' }
   | { readonly kind: 'state'; readonly state: StreamState }
   | { readonly kind: 'event'; readonly type: EventType; readonly data: unknown };
 
-/** How long a tab may take to answer before it counts as suspended by the browser. */
+/** How long a tab may take to answer until the browser is assumed to have suspended it. */
 const answerMs = 2_000;
 
 /**
- * Listens to one event stream for all tabs of a person. Over HTTP/1.1 a browser opens six
- * connections to a host for all tabs together, so with a stream in each tab the seventh would not
- * load. One tab holds a lock and the stream and passes on what comes; when it is closed, the next
- * one takes over. A tab that becomes visible takes the stream from a tab that is suspended. Where the
- * browser has no locks, as over http to another machine, each tab has a stream of its own.
+ * Listens to one event stream for all tabs of a person. Over HTTP/1.1 a browser opens at most six
+ * connections to a host for all tabs together. If each tab had a stream, the seventh tab would not
+ * load. One tab holds a lock and the stream, and passes the events on. When that tab is closed, the
+ * next tab takes over. A tab that becomes visible takes the stream from a suspended tab. If the
+ * browser has no locks (for example over plain http to another machine), each tab has its own
+ * stream.
  */
 export function openSharedEventStream(personId: string, handlers: StreamHandlers): Disposable {
   const locks = (navigator as { readonly locks?: LockManager }).locks;
@@ -58,8 +62,8 @@ export function openSharedEventStream(personId: string, handlers: StreamHandlers
     try {
       await locks.request(name, options, holdStream);
     } catch (error) {
-      // Another tab took the lock, or the wait for it ended. Any other error would come again at
-      // once, so this tab then has a stream of its own.
+      // Another tab took the lock, or this tab no longer waits for it. Any other error would come
+      // again at once, so after it this tab uses its own stream.
       const isOrdinary = error instanceof DOMException && error.name === 'AbortError';
       if (!isOrdinary) await holdStream();
     }

@@ -10,7 +10,7 @@ import {
 const agent = '019a0c1e-5d0b-7c3f-9d0e-0c6f7d1f2a3b';
 const person = '019a0c1e-5d0b-7c3f-9d0e-0c6f7d1f2a3c';
 
-test('the address holds the filter, and nothing of it that is not set', () => {
+test('the address of the page contains the filters that are set, and no others', () => {
   const search = {
     q: ' note ',
     agent,
@@ -41,7 +41,7 @@ test('the address holds the filter, and nothing of it that is not set', () => {
   });
 });
 
-test('filters in the URL that the API does not know are left out', () => {
+test('filter values in the address that the API does not know are ignored', () => {
   const filter = readActivityFilter({
     q: ['a', 'b'],
     agent: "' or 1=1",
@@ -65,7 +65,7 @@ test('filters in the URL that the API does not know are left out', () => {
   });
 });
 
-test('kinds of records are offered in words', () => {
+test('the types of records have readable labels', () => {
   expect(typeChoices.slice(0, 2)).toEqual([
     ['', 'Anything'],
     ['action.denied', 'Action denied'],

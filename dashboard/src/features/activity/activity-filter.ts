@@ -3,18 +3,18 @@ import { eventTypes } from '#contracts/event-types';
 import type { EventType } from '#contracts/event-types';
 import type { Risk } from '#contracts/vocabulary';
 
-/** Which records the activity shows. The address of the page holds all of it. */
+/** Which records the activity page shows. All of it is also in the address of the page. */
 export interface ActivityFilter {
   readonly q: string;
-  /** One agent or person. */
+  /** The id of one agent or person. */
   readonly agent: string;
-  /** A person with all of their agents. */
+  /** The id of a person. The filter matches this person and all of their agents. */
   readonly user_id: string;
   readonly type: EventType | '';
   readonly service: string;
   readonly outcome: AuditOutcome | '';
   readonly risk: Risk | '';
-  /** Over how many days; empty for as far back as there are records. */
+  /** The number of days. Empty: all records, however old. */
   readonly days: string;
 }
 
@@ -44,7 +44,7 @@ export const daysChoices = [
   ['30', 'Last 30 days'],
 ] as const;
 
-/** Every kind of record, by words such as `Rule created`. */
+/** Every type of record, with a label such as `Rule created`. */
 export const typeChoices: readonly (readonly [EventType | '', string])[] = [
   ['', 'Anything'],
   ...(Object.keys(eventTypes) as EventType[])
@@ -62,7 +62,9 @@ const textMax = 200;
 const serviceMax = 100;
 const dayMs = 24 * 60 * 60_000;
 
-/** Reads the search part of an address, in which anybody can have written anything. */
+/**
+ * Reads the search part of an address. It may contain anything, because anybody can write a link.
+ */
 export function readActivityFilter(search: Search): ActivityFilter {
   const read = (name: string, max: number) => {
     const value = search[name];
@@ -88,7 +90,7 @@ export function readActivityFilter(search: Search): ActivityFilter {
   };
 }
 
-/** The search part of the page's address, with its `?`; empty where nothing is filtered. */
+/** The search part of the page's address, with its `?`. Empty if no filter is set. */
 export function toActivitySearch({ q, ...filter }: ActivityFilter): string {
   return toQuery({ q: q.trim(), ...filter });
 }

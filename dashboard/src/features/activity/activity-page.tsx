@@ -28,10 +28,13 @@ import { eventLinesOf } from './calls-view.ts';
 import { ChainLine } from './chain-state.tsx';
 import { EventRow } from './event-row.tsx';
 
-/** After this many pages the list points to the filters instead of loading more. */
+/** After this many pages no more are loaded: the list advises to use the filters instead. */
 const pagesMax = 10;
 
-/** What happened, newest first: members see their own tree, admins and auditors the organisation. */
+/**
+ * What happened, newest first. Members see what they and their agents did; admins and auditors see
+ * the whole organisation.
+ */
 export function ActivityPage() {
   const [search] = useSearchParams();
   const navigate = useNavigate();
@@ -45,7 +48,8 @@ export function ActivityPage() {
     navigate(`/activity${toActivitySearch(changed)}`, { replace: true, scroll: false });
   const records = useInfiniteQuery(() => ({
     ...activityQuery(filter()),
-    // Many records are no public events. Somebody who reads further back is left alone.
+    // Many records cause no public event, so the list is polled. It is not polled once a second
+    // page is loaded, so that nothing moves while the person reads.
     refetchInterval: (query: { state: { data?: { pages: unknown[] } | undefined } }) =>
       (query.state.data?.pages.length ?? 1) > 1 ? false : pollEveryMs() || askAgainMs,
   }));
@@ -162,7 +166,7 @@ function Filters(props: { filter: ActivityFilter; onChange: (filter: ActivityFil
       props.filter.service,
     ),
   );
-  // Open at first if something is filtered; afterwards as the person leaves it.
+  // Open at first if a filter is set. Later changes of the filter neither open nor close it.
   const isOpenAtFirst = untrack(() => toActivitySearch({ ...props.filter, q: '' }) !== '');
   return (
     <search class="mb-4 block">

@@ -10,7 +10,7 @@ import type { ActivityFilter } from './activity-filter.ts';
 
 type AuditPage = Page<AuditRecord> & Pick<AuditLookup, 'people'>;
 
-/** The records that a filter lets through, newest first, a hundred to a page. */
+/** The records that match a filter, newest first, 100 on a page. */
 export const activityQuery = (filter: ActivityFilter) =>
   infiniteQueryOptions({
     queryKey: ['audit', 'list', toActivitySearch(filter)],
@@ -22,7 +22,7 @@ export const activityQuery = (filter: ActivityFilter) =>
     getNextPageParam: (last: AuditPage) => last.next_cursor,
   });
 
-/** Every record that belongs with this one, in the order of the log. */
+/** All records of the same approval or call as this record, in the order of the log. */
 export const recordsOfCallQuery = ({ id, approval_id }: AuditRecord) =>
   queryOptions({
     queryKey: ['audit', 'call', approval_id ?? id],
@@ -30,20 +30,20 @@ export const recordsOfCallQuery = ({ id, approval_id }: AuditRecord) =>
       if (approval_id === null) {
         return (await request<AuditLookup>(`/v1/audit/${id}`, { signal })).rows;
       }
-      // What led to the approval and what came of it are several calls of one approval.
+      // An approval can have several calls: those that led to it and those that resulted from it.
       const path = `/v1/audit?approval_id=${approval_id}&limit=100` as const;
       return (await request<AuditPage>(path, { signal })).items.toReversed();
     },
   });
 
-/** The latest records, of which some belong to one call and some to none. */
+/** The latest records. Several of them may belong to the same call. */
 export const latestRecordsQuery = () =>
   queryOptions({
     queryKey: ['audit', 'latest'],
     queryFn: ({ signal }) => request<Page<AuditRecord>>('/v1/audit?limit=60', { signal }),
   });
 
-/** Reads the whole chain, so it is asked once. */
+/** The gateway reads the whole chain for this check, so the page requests it only once. */
 export const chainQuery = () =>
   queryOptions({
     queryKey: ['audit', 'chain'],

@@ -5,7 +5,7 @@ import type { AuditRecord } from '#contracts/audit';
 import type { Usage } from '#contracts/http/audit';
 import { eventLinesOf, lastCallsOf, outcomeCountsOf, outcomeOf } from './calls-view.ts';
 
-test('counts of outcomes are summed up over days, and only what occurred is named', () => {
+test('the counts of outcomes are sums over all days, without outcomes that did not occur', () => {
   const items = [
     { bucket: '2026-11-23T00:00:00.000Z', key: 'denied', count: 1 },
     { bucket: '2026-11-23T00:00:00.000Z', key: 'called', count: 2 },
@@ -22,7 +22,7 @@ test('counts of outcomes are summed up over days, and only what occurred is name
 const recordOf = (id: string, fields: Partial<AuditRecord>) =>
   ({ ...blankAuditEntry('Write a note'), id, at: id, ...fields }) as AuditRecord;
 
-test('the lines of the activity are one for each call, and one for all else that happened', () => {
+test('the activity has one line for each call, and one line for each other record', () => {
   const approved = { approval_id: 'a', call_id: 'c' };
   const records = [
     recordOf('7', { ...approved, type: 'execution.finished', outcome: 'called' }),
@@ -45,7 +45,7 @@ test('the lines of the activity are one for each call, and one for all else that
 });
 
 describe('the last calls', () => {
-  test('are each shown once, as their latest record tells', () => {
+  test('are each listed once, as their latest record describes them', () => {
     const approved = { approval_id: 'a', call_id: 'c' };
     const records = [
       recordOf('6', { ...approved, type: 'execution.finished', outcome: 'called' }),
@@ -79,13 +79,13 @@ describe('the last calls', () => {
       { words: 'Expired', description: 'X', isDecider: true },
     ],
     [{ outcome: 'outcome_unknown' }, { words: 'Outcome unknown', tone: 'bad' }],
-  ] as const)('say for %j %j', ([fields, shown]) => {
+  ] as const)('show a record with %j as %j', ([fields, shown]) => {
     const record = recordOf('1', { type: 'action.outcome', ...fields });
 
     expect(lastCallsOf([record], 10)).toMatchObject([shown]);
   });
 
-  test('show a repeated call once with a count, and each call with an approval by itself', () => {
+  test('combine repeated calls into one with a count, except calls with an approval', () => {
     const read = { type: 'action.outcome', outcome: 'called', description: 'List notes' } as const;
     const asked = { ...read, approval_id: 'a' };
     const records = [
@@ -111,7 +111,7 @@ describe('the last calls', () => {
     expect(lastCallsOf(records, 1)).toMatchObject([{ id: '7', words: 'Done 2 times' }]);
   });
 
-  test('leave out changes of settings, refused ones too', () => {
+  test('do not include changes of settings, even if they were refused', () => {
     const records = [
       recordOf('2', { type: 'identity.created', outcome: null }),
       recordOf('1', { type: 'request.refused', outcome: 'refused' }),

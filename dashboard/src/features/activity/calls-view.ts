@@ -29,7 +29,7 @@ export interface OutcomeCount {
   readonly count: number;
 }
 
-/** How often each outcome occurred, without those that did not. */
+/** How often each outcome occurred, without outcomes that did not occur. */
 export function outcomeCountsOf({ items }: Usage): OutcomeCount[] {
   return Object.entries(outcomeWords).flatMap(([outcome, { count: words, tone }]) => {
     const count = items
@@ -46,7 +46,7 @@ export interface LastCall {
   readonly tone: Tone;
   readonly description: string;
   readonly who: string | null;
-  /** Whether `who` decided about the call, and did not make it. */
+  /** Whether `who` decided about the call. Otherwise `who` made the call. */
   readonly isDecider: boolean;
   readonly service: string | null;
   /** The key of the service's template. */
@@ -64,15 +64,16 @@ const callTypes = new Set([
 ]);
 
 /**
- * The last calls, each once, as its latest record tells. One that was repeated with nothing else in
- * between, such as a read at intervals, is shown once with a count.
+ * The last calls, each listed once, as its latest record describes it. Equal calls directly after
+ * each other, such as a read at intervals, are listed as one call with a count.
  */
 export function lastCallsOf(records: readonly AuditRecord[], max: number): LastCall[] {
   const seenCalls = new Set<string>();
   const calls: { readonly call: LastCall; times: number }[] = [];
   for (const record of records) {
     if (!callTypes.has(record.type) || record.outcome === null) continue;
-    // The record of the call itself, which follows, says the same without "Replay executed".
+    // The next record in the list is that of the call itself. It has the same content without the
+    // words "Replay executed".
     if (record.type === 'execution.finished' && record.outcome === 'called') continue;
     const call = record.approval_id ?? record.call_id ?? record.id;
     if (seenCalls.has(call)) continue;
@@ -91,7 +92,7 @@ export function lastCallsOf(records: readonly AuditRecord[], max: number): LastC
   );
 }
 
-/** A call with an approval is never taken for a repeated one, because each has its own page. */
+/** A call with an approval never counts as repeated, because each such call has its own page. */
 function isRepeated(one: LastCall, other: LastCall): boolean {
   return (
     one.href === null &&
@@ -103,30 +104,31 @@ function isRepeated(one: LastCall, other: LastCall): boolean {
   );
 }
 
-/** A line of the activity: a call as its latest record tells, or something else that happened. */
+/** A line of the activity: a call, as its latest record describes it, or another event. */
 export interface EventLine {
-  /** The same for all records of the call, so that a line stays one as its call goes on. */
+  /** The same for all records of a call, so that its line stays the same while the call goes on. */
   readonly key: string;
   readonly record: AuditRecord;
 }
 
 const partTypes = new Set([...callTypes, 'action.intent', 'action.unanswered']);
 
-/** What happened, newest first: each call once, and all else that was recorded. */
+/** What happened, newest first: one line for each call, and one for each other record. */
 export function eventLinesOf(records: readonly AuditRecord[]): EventLine[] {
   const lines = new Map<string, AuditRecord>();
   for (const record of records) {
     const { id, type, outcome, approval_id, call_id } = record;
     const key = partTypes.has(type) ? (approval_id ?? call_id ?? id) : id;
     const known = lines.get(key);
-    // The record of the call itself says the same as that of its replay, without "Replay executed".
+    // The record of the call itself has the same content as the record of its replay, without the
+    // words "Replay executed".
     const isReplaced = known?.type === 'execution.finished' && outcome === known.outcome;
     if (known === undefined || isReplaced) lines.set(key, record);
   }
   return [...lines].map(([key, record]) => ({ key, record }));
 }
 
-/** What became of a record's call; null for a change of a setting, which has no outcome. */
+/** The outcome of a record's call. Null for a change of a setting, which has no outcome. */
 export function outcomeOf(record: AuditRecord): { words: string; tone: Tone } | null {
   return record.outcome === null ? null : presentCall(record);
 }
@@ -157,7 +159,9 @@ export function presentCall(record: AuditRecord): LastCall {
   };
 }
 
-/** Some records begin with what the word beside them says. */
+/**
+ * Some descriptions begin with the outcome. It is removed here, because the page shows it beside.
+ */
 function withoutOutcome(description: string): string {
   return description.replace(
     /^(?:Denied(?: by itself)?|Refused|Expired undecided|Replay \w+): /,

@@ -7,7 +7,7 @@ import { ErrorNotice, Notice } from '../../ui/notice.tsx';
 import { TimeAgo } from '../../ui/times.tsx';
 import { chainQuery, latestRecordsQuery } from './activity.queries.ts';
 
-/** A check reads every record, which a log beyond this size does not do for a look at the page. */
+/** A check reads every record. A longer log is not checked each time somebody opens the page. */
 const checkedRecordsMax = 20_000;
 
 function useChain(newest: () => AuditRecord) {
@@ -15,7 +15,7 @@ function useChain(newest: () => AuditRecord) {
   return { isEnabled, query: useQuery(() => ({ ...chainQuery(), enabled: isEnabled() })) };
 }
 
-/** Whether the records are in order, in a line that opens to the facts. */
+/** A line that says whether the audit log is in order. It opens to show the details. */
 export function ChainLine() {
   const latest = useQuery(() => latestRecordsQuery());
   return (
@@ -55,7 +55,10 @@ function OpeningLine(props: { newest: AuditRecord }) {
   );
 }
 
-/** Whether the records are in order, and the newest of them, to be noted outside. */
+/**
+ * Says whether the audit log is in order, and shows the newest record, so that a person can note
+ * its number and hash outside the gateway.
+ */
 export function ChainFacts(props: { newest: AuditRecord }) {
   const chain = useChain(() => props.newest);
   return (

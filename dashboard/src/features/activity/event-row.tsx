@@ -15,7 +15,7 @@ import { outcomeOf, presentCall, toneClasses } from './calls-view.ts';
 import { newFactsOf } from './record-facts.ts';
 import { SampleMark } from './sample-mark.tsx';
 
-/** One thing that happened, in a line of words; when it is opened, everything that is recorded of it. */
+/** One event in a line. Opened, it shows everything that is recorded about the event. */
 export function EventRow(props: { record: AuditRecord; displayName: string | undefined }) {
   const [isOpen, setOpen] = createSignal(false);
   const detailsId = createUniqueId();
@@ -87,7 +87,7 @@ function EventLine(props: {
   );
 }
 
-/** What is recorded, each thing once: a record does not repeat what the one before it says. */
+/** What the records contain. A record does not repeat what an earlier record has. */
 function Details(props: { record: AuditRecord }) {
   const records = useQuery(() => recordsOfCallQuery(props.record));
   return (

@@ -14,7 +14,7 @@ const record = (fields: Partial<AuditRecord>) =>
     ...fields,
   }) as AuditRecord;
 
-test('of a record everything is told that it holds, and nothing of what it does not', () => {
+test('the facts of a record are everything that it contains, without empty fields', () => {
   const facts = factsOf(
     record({
       identity: { id: 'i', kind: 'agent', name: 'bot', path: ['mia', 'bot'] },
@@ -43,7 +43,7 @@ test('of a record everything is told that it holds, and nothing of what it does 
   ]);
 });
 
-test('a record does not repeat what the one before it says', () => {
+test('a record does not repeat facts of the records before it', () => {
   const same = { service: 'github', hash: 'abc' };
   const [, second] = newFactsOf([record(same), record({ ...same, seq: 8, error: 'expired' })]);
 

@@ -4,7 +4,7 @@ import { formatDuration } from '../../ui/time-text.ts';
 export interface Fact {
   readonly label: string;
   readonly value: string;
-  /** Whether the value is a name or an id of the gateway, and no words. */
+  /** Whether the value is a name or an id for programs, and not a text. */
   readonly isCode: boolean;
 }
 
@@ -16,7 +16,10 @@ const allowedByWords: Record<Decision['by'], string> = {
   platform: 'needs no permission',
 };
 
-/** Everything that a record says, but its description, in the order in which it is shown. */
+/**
+ * Everything that a record contains except its description, in the order in which the page shows
+ * it.
+ */
 export function factsOf(record: AuditRecord): Fact[] {
   const { identity, decision, credential, request } = record;
   const words = (label: string, value: string | null) => ({ label, value, isCode: false });
@@ -66,7 +69,7 @@ export function factsOf(record: AuditRecord): Fact[] {
   return facts.filter((fact): fact is Fact => fact.value !== null && fact.value !== '');
 }
 
-/** The facts of each record that none of the records before it has told. */
+/** The facts of each record, without those that an earlier record already has. */
 export function newFactsOf(records: readonly AuditRecord[]): Fact[][] {
   const told = new Set<string>();
   return records.map((record) =>

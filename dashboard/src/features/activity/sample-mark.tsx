@@ -6,7 +6,10 @@ import { Chip } from '../../ui/chip.tsx';
 
 const sampleKey = 'sample';
 
-/** Whether the notice board runs beside this gateway (docs/operating.md#the-sample-service). */
+/**
+ * Whether the sample service (the notice board) runs beside this gateway
+ * (docs/operating.md#the-sample-service).
+ */
 export const hasSampleQuery = () =>
   queryOptions({
     queryKey: ['template', sampleKey, 'exists'],
@@ -23,8 +26,8 @@ export const hasSampleQuery = () =>
   });
 
 /**
- * Marks a call of the notice board. A record has only the key of a template, which anybody can give
- * one of their own, so nothing is marked where the notice board does not run.
+ * Marks a call of the notice board. A record contains only the key of a template, and anybody can
+ * give their own template the same key. So nothing is marked if the notice board does not run.
  */
 export function SampleMark(props: { template: string | null }) {
   const isSampleKey = () => props.template === sampleKey;

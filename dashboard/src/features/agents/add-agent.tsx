@@ -17,11 +17,11 @@ import { useRefreshAgents } from './use-standing.ts';
 
 interface AddedAgent {
   readonly agent: Identity;
-  /** Null when the agent was created and its key was not. */
+  /** Null if the agent was created but its key was not. */
   readonly key: CreatedAgentKey | null;
 }
 
-/** The form for an agent with its first key, and then the key with how to use it. */
+/** The form for a new agent and its first key. Afterwards it shows the key and how to use it. */
 export function AddAgent(props: { onClose: () => void }) {
   const [name, setName] = createSignal('');
   const [callsByItself, setCallsByItself] = createSignal(true);

@@ -15,7 +15,9 @@ import { updateIdentity } from './agents.queries.ts';
 import { StandingBadge } from './standing-badge.tsx';
 import { useRefreshAgents, useStanding } from './use-standing.ts';
 
-/** Who the agent is and whether it acts, with the button that stops it. */
+/**
+ * Shows who the agent is and its state (such as paused), and the button that pauses or resumes it.
+ */
 export function AgentHeader(props: { identity: Identity; standing: Standing; canChange: boolean }) {
   const [isRenaming, setRenaming] = createSignal(false);
   let renameButton: HTMLButtonElement | undefined;

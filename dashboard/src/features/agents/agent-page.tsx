@@ -20,7 +20,10 @@ import { RevokePart } from './revoke-part.tsx';
 import { SettingsPart } from './settings-part.tsx';
 import { SubagentsPart } from './subagents-part.tsx';
 
-/** One agent or subagent: what it may do, with what it signs in, what it did, and how to stop it. */
+/**
+ * The page of one agent or subagent: its permissions, its keys and programs, its calls, and ways to
+ * stop it.
+ */
 export function AgentPage() {
   const params = useParams<{ id: string }>();
   const chain = useQuery(() => ({ ...chainQuery(params.id), refetchInterval: askAgainMs }));

@@ -14,7 +14,7 @@ import { useStanding } from './use-standing.ts';
 
 interface TreeProps {
   readonly nodes: readonly AgentNode[];
-  /** How many approvals of each agent are open, by its id. */
+  /** The number of open approvals of each agent, by the agent's id. */
   readonly openCounts: ReadonlyMap<string, number>;
 }
 
@@ -28,7 +28,7 @@ export function AgentTree(props: TreeProps & { isNested?: boolean }) {
         'mt-2 ml-2 border-l-2 border-line pl-2 sm:ml-5 sm:pl-4': props.isNested === true,
       }}
     >
-      {/* Rows are kept by id, so that a button does not lose the focus when answers arrive. */}
+      {/* Rows are kept by id, so that a button keeps the focus when new answers arrive. */}
       <For each={props.nodes.map(({ identity }) => identity.id)}>
         {(id) => (
           <Show when={nodeOf(id)}>
@@ -65,7 +65,7 @@ function AgentRow(props: { node: AgentNode; openCount: number }) {
         </span>
         <div class="min-w-0 grow">
           <p class="flex flex-wrap items-center gap-x-2 gap-y-0.5">
-            {/* The link covers the row, whose other parts are in front of it. */}
+            {/* The link covers the whole row; the other controls of the row are in front of it. */}
             <A
               href={`/agents/${identity().id}`}
               class="min-w-0 truncate leading-snug font-semibold after:absolute after:inset-0 after:rounded-xl focus-visible:outline-none focus-visible:after:outline-3 focus-visible:after:outline-offset-2 focus-visible:after:outline-solid"

@@ -29,7 +29,7 @@ describe('the state of an agent', () => {
     expect(standingOf({ ...bot, ...more }, [ann], nowMs)).toEqual({ state, because: null });
   });
 
-  test('is that of the nearest identity above that is stopped', () => {
+  test('is the state of the nearest stopped identity above the agent', () => {
     const stoppedBot = { ...bot, status: 'archived' } as const;
     expect(standingOf(helper, [stoppedBot, ann], nowMs)).toEqual({
       state: 'paused',
@@ -37,7 +37,7 @@ describe('the state of an agent', () => {
     });
   });
 
-  test('is its own when both are paused', () => {
+  test('is the agent’s own state if the agent and an identity above it are paused', () => {
     const paused = { status: 'archived' } as const;
     const standing = standingOf({ ...helper, ...paused }, [{ ...bot, ...paused }, ann], nowMs);
     expect(standing).toEqual({ state: 'paused', because: null });
@@ -51,7 +51,7 @@ describe('who may change an agent', () => {
     ['an admin', { id: 'bob', role: 'admin' }, true],
     ['an auditor', { id: 'bob', role: 'auditor' }, false],
     ['its person who is an auditor', { id: 'ann', role: 'auditor' }, false],
-  ] as const)('%s', ([, person, expected]) => {
+  ] as const)('%s: $2', ([, person, expected]) => {
     expect(mayManage(person, bot)).toBe(expected);
   });
 });
@@ -68,7 +68,7 @@ describe('the trees of agents', () => {
   ];
   const people = groupByPerson(identities, ann, nowMs);
 
-  test('begin with the own ones, and put those that act first', () => {
+  test('begin with the person’s own agents, and list active agents first', () => {
     expect(people.map(({ ownerName }) => ownerName)).toEqual(['ann', 'bob']);
     expect(people[0]?.agents.map(({ identity }) => identity.name)).toEqual(['bot', 'mail', 'old']);
     expect(people[0]?.agents[0]?.children[0]?.identity.name).toBe('helper');
@@ -79,29 +79,29 @@ describe('the trees of agents', () => {
     expect(person?.ownerName).toBe('Ann Berg (ann)');
   });
 
-  test('can leave out what is over', () => {
+  test('can leave out revoked and expired agents', () => {
     const agents = people[0]?.agents ?? [];
     expect(countOver(agents)).toBe(1);
     expect(withoutOver(agents).map(({ identity }) => identity.name)).toEqual(['bot', 'mail']);
   });
 
-  test('find an agent at any depth', () => {
+  test('contain agents at every depth, which can be found by id', () => {
     expect(findNode(people[0]?.agents ?? [], 'helper')?.identity).toBe(helper);
     expect(findNode(people[0]?.agents ?? [], 'nobody')).toBeUndefined();
   });
 });
 
-describe('what a person types', () => {
+describe('the conversion of entered text', () => {
   test.for([
     ['Deploy Bot', 'deploy-bot'],
     ['2nd agent!', 'nd-agent-'],
     ['ok_name-1', 'ok_name-1'],
     ['…', ''],
-  ])('%s becomes the name %s', ([text, name]) => {
+  ])('turns "%s" into the name "%s"', ([text, name]) => {
     expect(toAgentName(text ?? '')).toBe(name);
   });
 
-  test('a day becomes its last second, and back', () => {
+  test('turns a date into the last second of that day, and back', () => {
     expect(dayOf(endOfDay('2026-12-31'))).toBe('2026-12-31');
     expect(endOfDay('')).toBeNull();
     expect(dayOf(null)).toBe('');

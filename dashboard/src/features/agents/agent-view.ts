@@ -4,7 +4,10 @@ export type State = 'active' | 'paused' | 'expired' | 'revoked';
 
 export interface Standing {
   readonly state: State;
-  /** The name of the identity above whose standing stops this one; null if it is its own. */
+  /**
+   * The name of the identity above that causes this state. Null if the agent itself is in this
+   * state.
+   */
   readonly because: string | null;
 }
 
@@ -23,7 +26,9 @@ export interface PersonAgents {
 
 type Person = Pick<Me, 'id' | 'role'>;
 
-/** Whether the person may change this agent: the own agents, and for admins those of all members. */
+/**
+ * Whether the person may change this agent. Members may change their own agents, admins all agents.
+ */
 export function mayManage({ id, role }: Person, { owner_id }: Pick<Identity, 'owner_id'>): boolean {
   return role !== 'auditor' && (role === 'admin' || owner_id === id);
 }
@@ -32,7 +37,7 @@ export function mayAddAgents({ role }: Pick<Me, 'role'>): boolean {
   return role !== 'auditor';
 }
 
-/** The state of an agent, given those above it, the nearest first. */
+/** The state of an agent. `above` lists the identities above the agent, the nearest first. */
 export function standingOf(
   identity: Identity,
   above: readonly Identity[],
@@ -53,10 +58,16 @@ function ownStateOf({ status, expires_at }: Identity, nowMs: number): State {
   return status === 'archived' ? 'paused' : 'active';
 }
 
-/** Whether the agent can never act again, so that lists leave it out unless asked. */
+/**
+ * Whether the agent can never act again. Lists leave such agents out unless the person wants to see
+ * them.
+ */
 export const isOver = ({ state }: Standing) => state === 'revoked' || state === 'expired';
 
-/** The agents by person, the person's own first; agents that still act come before those that do not. */
+/**
+ * Groups the agents by their person; the signed-in person comes first. Within a group, active
+ * agents come first.
+ */
 export function groupByPerson(
   identities: readonly Identity[],
   me: Pick<Me, 'id' | 'name'>,
@@ -89,7 +100,10 @@ export function groupByPerson(
     );
 }
 
-/** The person at the start of an identity's path: `Ann Berg (ann)`, or the handle alone. */
+/**
+ * The person at the start of an identity's path: `Ann Berg (ann)`, or only the handle if the
+ * display name is unknown.
+ */
 export function personNameOf(
   identity: Pick<Identity, 'path' | 'display_name'> | undefined,
 ): string {
@@ -106,7 +120,7 @@ function ancestorsOf(identity: Identity, byId: ReadonlyMap<string, Identity>): I
   return parent === undefined ? [] : [parent, ...ancestorsOf(parent, byId)];
 }
 
-/** Leaves out agents that are over, with everything below them. */
+/** Leaves out agents that are over (revoked or expired), with everything below them. */
 export function withoutOver(nodes: readonly AgentNode[]): AgentNode[] {
   return nodes
     .filter(({ standing }) => !isOver(standing))
@@ -121,7 +135,9 @@ export function countOver(nodes: readonly AgentNode[]): number {
   );
 }
 
-/** The name as the gateway takes it, from what a person types: `Deploy bot` becomes `deploy-bot`. */
+/**
+ * Converts what a person types to a name that the gateway accepts: `Deploy bot` to `deploy-bot`.
+ */
 export function toAgentName(text: string): string {
   return text
     .toLowerCase()
@@ -130,14 +146,14 @@ export function toAgentName(text: string): string {
     .slice(0, 63);
 }
 
-/** The end of a day in the person's own time zone, as a timestamp; null for no day. */
+/** The end of a day in the person's own time zone, as a timestamp. Null if `day` is no date. */
 export function endOfDay(day: string): string | null {
   const [year, month, date] = day.split('-').map(Number);
   if (year === undefined || month === undefined || date === undefined) return null;
   return new Date(year, month - 1, date, 23, 59, 59).toISOString();
 }
 
-/** The day of a timestamp in the person's own time zone, as a date field has it. */
+/** The day of a timestamp in the person's own time zone, in the format of a date field. */
 export function dayOf(timestamp: string | null): string {
   if (timestamp === null) return '';
   const at = new Date(timestamp);

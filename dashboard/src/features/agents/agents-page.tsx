@@ -17,7 +17,7 @@ import type { AgentNode, PersonAgents } from './agent-view.ts';
 import { askAgainMs, identitiesQuery } from './agents.queries.ts';
 import { useStandingOfAll } from './use-standing.ts';
 
-/** The agents that the person may see, and adding one. */
+/** The page with the agents that the person may see, and the form for a new one. */
 export function AgentsPage() {
   const me = useMe();
   const [search, setSearch] = useSearchParams<{ add?: string }>();
@@ -109,7 +109,7 @@ function NoAgents(props: { onAdd: () => void }) {
   );
 }
 
-/** The trees of agents, below the name of their person when there is more than one person. */
+/** The trees of agents. With several people, each tree is below the name of its person. */
 function People(props: { people: readonly PersonAgents[] }) {
   const me = useMe();
   const [showsOver, setShowsOver] = createSignal(false);
@@ -162,7 +162,7 @@ function People(props: { people: readonly PersonAgents[] }) {
   );
 }
 
-/** Stops every agent of the person at once, and lets them act again. */
+/** The buttons that pause all of the person's agents, or resume the paused ones. */
 function PauseAll(props: { agents: readonly AgentNode[] }) {
   const changing = useStandingOfAll();
   const idsIn = (state: string) =>

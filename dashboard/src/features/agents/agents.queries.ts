@@ -25,7 +25,9 @@ export const agentKeys = {
   approvals: (id: string) => ['agents', 'approvals', id] as const,
 };
 
-/** Pausing and use of a key are no public events, so pages that show them ask again by themselves. */
+/**
+ * No public event reports that an agent was paused or a key was used, so pages that show this poll.
+ */
 export const askAgainMs = 20_000;
 
 const identityPath = (id: string) => `/v1/identities/${encodeURIComponent(id)}` as const;
@@ -63,7 +65,9 @@ export const chainQuery = (id: string) =>
 
 export interface ReachingRules {
   readonly rules: readonly Rule[];
-  /** The names of those who made the rules, as far as the person may see them, by id. */
+  /**
+   * The names of those who made the rules, by id. Names that the person may not see are missing.
+   */
   readonly makers: Readonly<Record<string, string>>;
 }
 

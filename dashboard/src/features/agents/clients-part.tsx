@@ -61,7 +61,8 @@ function ClientItem(props: { client: McpConnection; canChange: boolean }) {
     onSuccess: () => announce(`${props.client.client_name} is disconnected`),
     onSettled: refresh,
   }));
-  // What was chosen stays shown until it is stored or refused, even if the list is read meanwhile.
+  // Shows the person's choice until it is stored or refused, even if the list is loaded again
+  // meanwhile.
   const isOnShown = () =>
     switching.isPending ? switching.variables.isOn : props.client.self_approve_enabled;
   const which = () => ({ id: props.client.agent_id, clientId: props.client.client_id });

@@ -3,7 +3,7 @@ import type { Rule } from '#contracts/http/rules';
 
 const createdAt = '2026-01-01T00:00:00.000Z';
 
-/** An identity named by its id; the owner is the first identity of its path. */
+/** An identity whose id is the last name of the path. Its owner is the first name of the path. */
 export function createIdentity(path: string, more: Partial<Identity> = {}): Identity {
   const names = path.split('/');
   const id = names.at(-1) ?? '';

@@ -10,7 +10,10 @@ const clients = [
 ] as const;
 type ClientId = (typeof clients)[number]['id'];
 
-/** How programs use the key: what to run, or to write into which file. */
+/**
+ * Shows how programs use the key: the command to run, or the text to write into a configuration
+ * file.
+ */
 export function HowToConnect(props: { agentKey: string }) {
   const [chosen, setChosen] = createSignal<ClientId>('claude');
   const groupName = createUniqueId();

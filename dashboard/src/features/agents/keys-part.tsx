@@ -19,11 +19,11 @@ import { Loaded } from '../../ui/loaded.tsx';
 import { Nothing } from '../../ui/nothing.tsx';
 import { useRefreshAgents } from './use-standing.ts';
 
-/** The keys of an agent: which there are, a new one, and revoking one. */
+/** The list of an agent's keys, with the buttons to create and revoke keys. */
 export function KeysPart(props: {
   identity: Identity;
   canChange: boolean;
-  /** Whether the agent, or one above it, is paused: then it gets no key. */
+  /** Whether the agent, or an identity above it, is paused. Then no key can be created. */
   isPaused: boolean;
 }) {
   const keys = useQuery(() => ({

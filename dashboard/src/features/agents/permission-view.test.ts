@@ -17,8 +17,8 @@ const rules = [
 const idsOf = (permissions: ReturnType<typeof permissionsOf>['allows']) =>
   permissions.map(({ rule, place, holderName }) => `${rule.id} ${place} ${holderName}`);
 
-describe('the rules that reach an agent', () => {
-  test('are its own, those of its user and those of the org', () => {
+describe('the rules that apply to an agent', () => {
+  test('are the rules of the agent, of its user and of the org', () => {
     const { allows, denies } = permissionsOf([bot, ann], rules);
     expect(idsOf(allows)).toEqual([
       'bot-allow own bot',
@@ -28,7 +28,7 @@ describe('the rules that reach an agent', () => {
     expect(idsOf(denies)).toEqual(['ann-deny above ann', 'org-deny org null']);
   });
 
-  test('are for a subagent that inherits also those of its agent', () => {
+  test('also include those of the agent above, for a subagent that inherits', () => {
     const helper = createIdentity('ann/bot/helper', { inherit_permissions: true });
     const { allows } = permissionsOf([helper, bot, ann], rules);
     expect(idsOf(allows).slice(0, 3)).toEqual([
@@ -38,7 +38,7 @@ describe('the rules that reach an agent', () => {
     ]);
   });
 
-  test('are for any other subagent only its own, those of the org, and every deny above it', () => {
+  test('are its own rules, those of the org and every deny above, for a subagent that does not inherit', () => {
     const helper = createIdentity('ann/bot/helper');
     const { allows, denies } = permissionsOf([helper, bot, ann], rules);
     expect(idsOf(allows)).toEqual(['helper-allow own helper', 'org-allow org null']);
@@ -46,7 +46,7 @@ describe('the rules that reach an agent', () => {
   });
 });
 
-test('names who made a rule as far as it is known', () => {
+test('the maker of a rule is shown by name if the name is known', () => {
   expect(makerOf(createRule('a'), {}, ann)).toBe('You');
   expect(makerOf(createRule('a', { created_by: 'bob' }), { bob: 'bob' }, ann)).toBe('bob');
   expect(makerOf(createRule('a', { created_by: 'eve' }), {}, ann)).toBe('Somebody else');

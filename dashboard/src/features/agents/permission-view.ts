@@ -1,7 +1,7 @@
 import type { Identity } from '#contracts/http/identities';
 import type { Rule } from '#contracts/http/rules';
 
-/** A rule that reaches an agent. */
+/** A rule that applies to an agent. */
 export interface Permission {
   readonly rule: Rule;
   /** Where the rule is: on the agent itself, on an identity above it, or on the whole org. */
@@ -11,9 +11,9 @@ export interface Permission {
 }
 
 /**
- * The rules that reach an agent, given its chain from the agent up to its user
- * (docs/reference/permissions.md#the-walk). A deny reaches everything below it; an allow goes
- * down as long as each subagent on the way inherits.
+ * The rules that apply to an agent (docs/reference/permissions.md#the-walk). `chain` lists the
+ * agent and the identities above it, up to its user. A deny rule also applies to everything below
+ * its identity. An allow rule does so only as long as each subagent on the way inherits.
  */
 export function permissionsOf(
   chain: readonly Identity[],

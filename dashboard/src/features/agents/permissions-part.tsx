@@ -19,7 +19,9 @@ import { makerOf, permissionsOf } from './permission-view.ts';
 import type { Permission } from './permission-view.ts';
 import { useRefreshAgents } from './use-standing.ts';
 
-/** The rules that allow calls of the agent, and those that deny them even after an approval. */
+/**
+ * The rules that allow calls of the agent, and the rules that deny calls even after an approval.
+ */
 export function PermissionsPart(props: { chain: readonly Identity[]; canChange: boolean }) {
   const rules = useQuery(() => rulesQuery(props.chain));
   return (

@@ -9,7 +9,9 @@ import { VisibleText } from '../../ui/visible-text.tsx';
 import { keysQuery, revokeIdentity } from './agents.queries.ts';
 import { useRefreshAgents } from './use-standing.ts';
 
-/** Ends the agent for good. The question says first what stops. */
+/**
+ * The button that revokes the agent permanently. Its question first says what will stop working.
+ */
 export function RevokePart(props: { identity: Identity }) {
   const refresh = useRefreshAgents();
   const keys = useQuery(() => keysQuery(props.identity.id));

@@ -13,7 +13,10 @@ import { updateIdentity } from './agents.queries.ts';
 import { CheckBox } from '../../ui/check-box.tsx';
 import { useRefreshAgents } from './use-standing.ts';
 
-/** What the agent does by itself, and when it ends. A switch is stored as it is switched. */
+/**
+ * The settings of the agent, such as when it expires. Each switch is stored as soon as it is
+ * changed.
+ */
 export function SettingsPart(props: { identity: Identity }) {
   const refresh = useRefreshAgents();
   const saving = useMutation(() => ({
@@ -22,7 +25,8 @@ export function SettingsPart(props: { identity: Identity }) {
     onSettled: refresh,
   }));
   const save = (body: UpdateIdentityBody) => saving.mutate({ id: props.identity.id, body });
-  // What was chosen stays shown until it is stored or refused, even if the list is read meanwhile.
+  // Shows the person's choice until it is stored or refused, even if the agent is loaded again
+  // meanwhile.
   const shown = (name: 'auto_call_on_approve' | 'inherit_permissions') =>
     (saving.isPending ? saving.variables.body[name] : undefined) ?? props.identity[name];
 

@@ -9,7 +9,7 @@ import { AgentTree } from './agent-tree.tsx';
 import { findNode, groupByPerson, withoutOver } from './agent-view.ts';
 import { identitiesQuery } from './agents.queries.ts';
 
-/** The subagents below an agent, as far as they can still act. */
+/** The subagents of an agent, without revoked and expired ones. */
 export function SubagentsPart(props: { identity: Identity }) {
   const me = useMe();
   const identities = useInfiniteQuery(() => identitiesQuery());

@@ -4,13 +4,16 @@ import type { Identity } from '#contracts/http/identities';
 import { announce } from '../../ui/announcer.tsx';
 import { agentKeys, changeStanding } from './agents.queries.ts';
 
-/** Refreshes what this feature shows, after any change of an agent. */
+/**
+ * Returns a function that reloads everything that this feature shows. It is called after any change
+ * of an agent.
+ */
 export function useRefreshAgents(): () => Promise<void> {
   const queryClient = useQueryClient();
   return () => queryClient.invalidateQueries({ queryKey: agentKeys.all });
 }
 
-/** Pausing and resuming one agent. */
+/** Pauses or resumes one agent. */
 export function useStanding() {
   const refresh = useRefreshAgents();
   return useMutation(() => ({
@@ -21,7 +24,7 @@ export function useStanding() {
   }));
 }
 
-/** Pausing or resuming several agents, one after the other; the rest is done when one fails. */
+/** Pauses or resumes several agents, one after the other. It also continues after an error. */
 export function useStandingOfAll() {
   const refresh = useRefreshAgents();
   return useMutation(() => ({

@@ -4,7 +4,10 @@ import { Show } from 'solid-js';
 import { ButtonLink } from '../../ui/button.tsx';
 import { profileQuery } from '../profile/profile.queries.ts';
 
-/** Where a person goes on who decided a call of the notice board, which is the first one for most. */
+/**
+ * Links for a person who has decided a call of the notice board. For most people it is the first
+ * decision.
+ */
 export function AfterSampleCall(props: { isPinned: boolean }) {
   const profile = useQuery(() => profileQuery());
   return (

@@ -3,7 +3,7 @@ import { announce } from '../../ui/announcer.tsx';
 import { toVisibleText } from '../../ui/visible-characters.ts';
 import { spokenSentencesOf } from './spoken-sentences.ts';
 
-/** Has screen readers read out what concerns every page, such as that a new approval has come. */
+/** Lets screen readers read out events that concern every page, such as a new approval. */
 export function announceEvent(type: EventType, data: unknown): void {
   if (typeof data !== 'object' || data === null) return;
   const { onEveryPage: everywhere } = spokenSentencesOf(type);

@@ -33,8 +33,8 @@ import { RiskBadge, riskBandClassOf } from './risk-badge.tsx';
 import { useDecision } from './use-decision.ts';
 
 /**
- * Shows without a click, in this order: the risk, who asks, for what, on which account, the first
- * disclosed fields, how long the approval can be decided, and the decision.
+ * The card of an approval. Without a click it shows, in this order: the risk, who asks, for what,
+ * on which account, the first disclosed fields, the time left to decide, and the decision.
  */
 export function ApprovalCard(props: { approval: ApprovalResponse; isStale: boolean }) {
   const me = useMe();
@@ -48,7 +48,7 @@ export function ApprovalCard(props: { approval: ApprovalResponse; isStale: boole
   let outcomeElement: HTMLDivElement | undefined;
 
   useTitle(() => toVisibleText(props.approval.action_description).slice(0, 80));
-  // After a decision the focus moves to the outcome, from wherever on the card it was.
+  // After a decision the focus moves to the outcome, whichever element of the card had it.
   const isDoneHere = createMemo(() => decision.isDecidedHere() && !isOpenApproval(props.approval));
   createEffect(() => {
     if (!isDoneHere()) return;
@@ -174,8 +174,8 @@ export function ApprovalCard(props: { approval: ApprovalResponse; isStale: boole
 }
 
 /**
- * Says why this approval cannot be allowed: its card was changed, or nothing proves that the card
- * is genuine.
+ * Says why this approval cannot be allowed: an earlier version of the gateway created its card, or
+ * the card is not proven to be the one that was created when the call was suspended.
  */
 function UnverifiedNotice(props: { isEarlierVersion: boolean; isOpen: boolean }) {
   return (

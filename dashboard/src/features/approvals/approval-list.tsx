@@ -19,11 +19,11 @@ import { WindowedRows } from './list/windowed-rows.tsx';
 import { AskedBy } from './asked-by.tsx';
 import { RiskBadge } from './risk-badge.tsx';
 
-/** The approvals of the list, open or decided, or what is in their place. */
+/** The list of open or decided approvals. If there are none, it says so instead. */
 export function ApprovalList(props: {
   list: ApprovalListState;
   isDecided: boolean;
-  /** Whether a filter or a search leaves something out. */
+  /** Whether a filter or a search is set. */
   isFiltered: boolean;
   onClearFilter: () => void;
   selection: Selection;
@@ -133,7 +133,7 @@ function Rows(props: {
   );
 }
 
-/** All rows have one height, on which the windowed list relies. */
+/** All rows have the same height, because the windowed list needs that. */
 const rowClass = 'flex h-33 flex-col overflow-hidden rounded-xl border p-3';
 
 function rowLook(isChosen: boolean) {
@@ -218,7 +218,7 @@ function RowContent(props: { approval: ApprovalResponse }) {
   );
 }
 
-/** Who decided, and what they said about it. */
+/** Who decided, and the reason that this person gave. */
 function WhoAndWhy(props: { approval: ApprovalResponse }) {
   const me = useMe();
   return (

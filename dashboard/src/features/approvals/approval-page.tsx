@@ -32,7 +32,7 @@ export function ApprovalPage() {
   const pollEveryMs = usePollEveryMs();
   const approval = useQuery(() => ({
     ...approvalQuery(params.id),
-    // Data from the list fills the card immediately; it lacks nothing but a stored result.
+    // Data from the list fills the card immediately. Only a stored result is missing in it.
     placeholderData: () =>
       queryClient
         .getQueryData<ApprovalList>(approvalKeys.open)
@@ -99,7 +99,7 @@ export function ApprovalPage() {
   );
 }
 
-/** Tells a person who may not see the approval who may decide it. */
+/** Tells a person who may not see the approval which people may. */
 function NotYours() {
   const me = useMe();
   return (

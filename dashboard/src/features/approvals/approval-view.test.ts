@@ -30,7 +30,7 @@ const execution = {
   expires_at: '2026-05-01T10:15:00.000Z',
 };
 
-test('the queue lists the approvals that wait for this person before all others, and both groups oldest first', () => {
+test('the queue lists the approvals that wait for this person before all others, each group oldest first', () => {
   const queue = sortIntoQueue(
     [
       anApproval({ id: 'new', created_at: '2026-05-01T12:00:00.000Z' }),
@@ -49,11 +49,11 @@ test.each([
   ['a member above the requester', ann, {}, true],
   ['an auditor', { ...ann, role: 'auditor' } as Me, {}, false],
   ['the requester itself', ann, { relationship: 'self' as const }, false],
-])('asked whether %s may decide an approval, mayDecide answers $3', (_, me, differences, yes) => {
+])('whether %s may decide an approval: $3', (_, me, differences, yes) => {
   expect(mayDecide(me, anApproval(differences)).isAllowed).toBe(yes);
 });
 
-test('a person other than the top user can hand an approval up until it waits for that user', () => {
+test('an approval can be handed up while it waits for an agent, but not by the user at the top', () => {
   const withBot = anApproval({ resolver_id: 'bot', may_resolve: ['ann', 'bot'] });
 
   expect(mayHandUp(ann, withBot)).toBe(false);
@@ -75,7 +75,7 @@ describe('an allowed call', () => {
     expect(isUnderWay(anApproval({ status: 'denied' }))).toBe(false);
   });
 
-  test('waits to be run by the agent or a person only without automatic replay', () => {
+  test('waits until the agent or a person runs it, but only without automatic replay', () => {
     expect(waitsToBeRun(allowedApproval)).toBe(false);
     expect(waitsToBeRun({ ...allowedApproval, auto_call_on_approve: false })).toBe(true);
   });
@@ -141,7 +141,7 @@ describe('the card of a call', () => {
   });
 });
 
-test('a call that the service refused is shown as failed there, also when the status is 200', () => {
+test('a call that the service refused is shown as failed there, even if its HTTP status is 200', () => {
   const failure = { kind: 'not_found' as const, message: 'channel_not_found' };
   const result = { status_code: 200, headers: {}, body: null, duration_ms: 1, failure };
   const shownApproval = anApproval({

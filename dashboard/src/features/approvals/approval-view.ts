@@ -9,7 +9,10 @@ export const riskWords = {
   high: { level: 'High risk', does: 'deletes' },
 } as const satisfies Record<ApprovalResponse['risk'], { level: string; does: string }>;
 
-/** What the card calls the service: its title where the gateway has verified it, otherwise its name. */
+/**
+ * What the card calls the service: its title if the gateway has verified the title, otherwise its
+ * name.
+ */
 export function serviceOf({
   service,
   template,
@@ -19,8 +22,8 @@ export function serviceOf({
 }
 
 /**
- * Whether it is a call to the notice board that `npm start` runs. Templates of a single user, which
- * anybody can name like it, have no verified title.
+ * Whether it is a call to the notice board that `npm start` runs. A user can give their own
+ * template the same name, but such templates have no verified title.
  */
 export function isSampleCall({
   template,
@@ -88,7 +91,7 @@ export const cardWords = {
   { wants: string; does: string; keys: string; exposureWarning: string }
 >;
 
-/** Whether this person may decide the approval, and if not, a sentence that says why. */
+/** Whether this person may decide the approval. If not, also a sentence that says why. */
 export function mayDecide(
   me: Me,
   approval: ApprovalResponse,
@@ -109,8 +112,8 @@ export function mayDecide(
 }
 
 /**
- * Only an admin can hand an approval up, and only while an agent is to decide it: above the user is
- * no further resolver.
+ * Whether this person can hand the approval up to the user at the top. That user cannot, because
+ * nobody is above. So only an admin can, and only while an agent is to decide.
  */
 export function mayHandUp(me: Me, approval: ApprovalResponse): boolean {
   const topDecider = approval.may_resolve[0];
@@ -139,8 +142,8 @@ export function endTimeOf({ resolved_at: resolvedAt, expires_at: expiresAt }: Ap
 }
 
 /**
- * The next or previous approval in the list. It is the first one when none is chosen, and undefined
- * at the end of the list.
+ * The id of the next or previous approval in the list, undefined at the end of the list. If none is
+ * chosen, a step forward leads to the first approval, and a step back to the last one.
  */
 export function findAdjacentId(
   ids: readonly string[],
@@ -159,7 +162,7 @@ const statusVerbs = {
   expired: 'Expired',
 } as const satisfies Record<ApprovalResponse['status'], string>;
 
-/** `Allowed by Ann`, `Cancelled`, `Expired undecided`. */
+/** The decision in words: `Allowed by Ann`, `Cancelled`, `Expired undecided`. */
 export function describeDecision(approval: ApprovalResponse, myId: string): string {
   const { status, resolved_by: by, reason } = approval;
   if (isOpenApproval(approval)) return 'Waiting for a decision';
@@ -169,13 +172,13 @@ export function describeDecision(approval: ApprovalResponse, myId: string): stri
   return `${verb} by ${by.id === myId ? 'you' : by.name}`;
 }
 
-/** Whether the call was made and the service did not do what was asked. */
+/** Whether the call was sent but the service did not do what the call asks for. */
 export function hasFailedAtService(execution: ApprovalResponse['execution']): boolean {
   if (execution?.status !== 'executed') return false;
   return execution.result?.failure !== undefined || (execution.http_status_code ?? 200) >= 400;
 }
 
-/** The colour of the outcome, by whether the outcome is what the agent asked for. */
+/** The colour of the outcome. It depends on whether the agent got what it asked for. */
 export function toneOf({ status, execution }: ApprovalResponse): 'good' | 'bad' | 'warning' {
   if (status === 'denied') return 'bad';
   if (status !== 'allowed') return 'warning';
@@ -186,7 +189,9 @@ export function toneOf({ status, execution }: ApprovalResponse): 'good' | 'bad' 
   return hasFailedAtService(execution) ? 'warning' : 'good';
 }
 
-/** The status of an approval in a word or two, for lists, which name the service beside it. */
+/**
+ * The status of an approval in one or two words. It is for lists, which show the service beside it.
+ */
 export function statusWordOf(approval: ApprovalResponse): string {
   const { status, reason, execution } = approval;
   if (status === 'denied' && reason === 'cancelled') return 'Cancelled';

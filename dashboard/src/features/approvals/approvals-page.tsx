@@ -20,7 +20,7 @@ import { isFiltered, readFilter, toSearch } from './list/list-filter.ts';
 import type { ListFilter } from './list/list-filter.ts';
 import { useApprovalList } from './list/use-approval-list.ts';
 
-/** Shows the list and the card side by side if both fit, otherwise one of them. */
+/** Shows the list and the card side by side if both fit, otherwise only one of them. */
 export function ApprovalsPage(props: { children?: JSX.Element }) {
   const params = useParams<{ id?: string }>();
   const [search] = useSearchParams();
@@ -32,7 +32,7 @@ export function ApprovalsPage(props: { children?: JSX.Element }) {
   const me = useMe();
   const selection = useSelection();
   const canSelect = () => !filter().isDecided && me().role !== 'auditor';
-  // The navigation keeps this list up to date. Its newest approvals say what one can filter by.
+  // The navigation keeps this list up to date. The filters offer the agents and services in it.
   const openApprovals = useQuery(() => openApprovalsQuery());
   const openCount = () => {
     const { data } = openApprovals;
@@ -131,7 +131,7 @@ function isSameFilter(one: ListFilter, other: ListFilter): boolean {
   return toSearch(one) === toSearch(other);
 }
 
-/** Fills the place of the card until an approval is chosen. */
+/** Shown in place of the card until an approval is chosen. */
 export function NoApprovalChosen() {
   const [search] = useSearchParams<{ show?: string }>();
   return (

@@ -48,12 +48,12 @@ export function resolveApproval(variables: { id: string; body: ResolveApprovalBo
   return postToApproval(variables.id, 'resolve', variables.body);
 }
 
-/** Runs an allowed call that has not run; resolves when the call has ended. */
+/** Runs an allowed call that has not been run yet. Resolves when the call has ended. */
 export function callApproval({ id }: { id: string }) {
   return postToApproval(id, 'call');
 }
 
-/** Stops an allowed call that has not run. */
+/** Stops an allowed call that has not been run yet. */
 export function cancelApproval({ id }: { id: string }) {
   return postToApproval(id, 'cancel');
 }

@@ -5,7 +5,7 @@ import { Chip } from '../../ui/chip.tsx';
 import { VisibleText } from '../../ui/visible-text.tsx';
 import { isSampleCall, serviceOf } from './approval-view.ts';
 
-/** The agent that asks and the service that it wants to call, in one line of a list. */
+/** A line of a list: the agent that asks, and the service that it wants to call. */
 export function AskedBy(props: { approval: ApprovalResponse }) {
   return (
     <span class="flex min-w-0 items-center gap-2">

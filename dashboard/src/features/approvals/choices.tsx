@@ -16,14 +16,14 @@ interface FormProps {
   readonly onBack: () => void;
 }
 
-/** One of the decisions between which a person chooses. */
+/** One of the decisions that a person can choose. */
 export interface Choice {
   readonly name: string;
   readonly label: (approval: ApprovalResponse) => JSX.Element;
   readonly busyLabel?: string;
-  /** The key that chooses it, and what the list of keys says about it. */
+  /** The keyboard key for this choice, and its description in the list of keys. */
   readonly key?: { readonly name: string; readonly description: string };
-  /** Whether it is a quiet button above the others. */
+  /** Whether its button is a less visible one, above the other buttons. */
   readonly isSecondary?: boolean;
   readonly lookOf?: (approval: ApprovalResponse) => 'primary' | 'danger';
   readonly isShown: (approval: ApprovalResponse, me: Me) => boolean;

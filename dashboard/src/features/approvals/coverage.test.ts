@@ -53,7 +53,7 @@ describe('a remembered rule', () => {
       'that is too large to be shown',
       { request: { ...askedApproval.request, too_large: true as const } },
     ],
-  ])('made for a call of high risk covers no waiting call %s', (_, differences) => {
+  ])('covers no waiting call %s, even if it was made for a call of high risk', (_, differences) => {
     const deletion = anApproval({ risk: 'high' });
     const candidate = waitingApproval('github:create_issue:x', differences);
 

@@ -5,9 +5,9 @@ import { needsSecondGesture } from './second-gesture.ts';
 const riskLevels = { low: 0, med: 1, high: 2 } as const;
 
 /**
- * The waiting calls that a rule with these permission keys would also cover, shown before the
- * decision. The gateway decides again and checks more, so it never allows a call that this list
- * lacks (docs/reference/approvals.md#cascade).
+ * The waiting calls that a rule with these permission keys would also cover. They are shown before
+ * the decision. The gateway checks again, and more strictly, so it allows no call that is missing
+ * in this list (docs/reference/approvals.md#cascade).
  */
 export function findCoveredApprovals(
   keys: readonly string[],

@@ -6,7 +6,7 @@ import { Icon } from '../../ui/icon.tsx';
 import { VisibleText } from '../../ui/visible-text.tsx';
 
 /**
- * The account or secret that the call uses, in one line. For a decision it matters as much as the
+ * A line with the account or secret that the call uses. For a decision it matters as much as the
  * action.
  */
 export function CallAccount(props: {
@@ -43,8 +43,8 @@ function kindWord({ kind, account }: ShownCredential, isFirst: boolean): string 
 }
 
 /**
- * The name of the account at the provider, because its owner recognises that name; without one, the
- * name of the credential in the gateway.
+ * The name of the account at the provider, because its owner recognises that name. If it is
+ * unknown, the name of the credential in the gateway.
  */
 function AccountName(props: { credential: ShownCredential }) {
   return (

@@ -22,7 +22,7 @@ interface DecisionBarProps {
   readonly onDecide: DecideHandler;
 }
 
-/** The columns of the buttons, by how many there are. */
+/** The grid classes of the buttons, by the number of buttons. */
 const columns = [
   '',
   'grid-cols-1',
@@ -31,12 +31,15 @@ const columns = [
   'grid-cols-2 sm:grid-cols-4',
 ];
 
-/** Stays at the bottom of the window, where a thumb reaches it, however long the card is. */
+/**
+ * The bar with the buttons. However long the card is, the bar stays at the bottom of the window,
+ * where a thumb reaches it.
+ */
 export function DecisionBar(props: DecisionBarProps) {
   /** The choice whose button or key was pressed last. */
   const [chosen, setChosen] = createSignal<Choice>();
   const [isInForm, setInForm] = createSignal(false);
-  /** The decision of the first gesture, which the second one has to confirm. */
+  /** The decision that the first click chose, and that the second click has to confirm. */
   const [asked, setAsked] = createSignal<ResolveApprovalBody>();
   const me = useMe();
   const buttons: Record<string, HTMLButtonElement> = {};
@@ -84,7 +87,8 @@ export function DecisionBar(props: DecisionBarProps) {
   });
 
   return (
-    // The bar is always in sight: a focus inside it must not move the card away from under the eyes.
+    // The bar is always visible. So a focus inside the bar must not scroll the card while a person
+    // reads it.
     <div
       ref={(element) => (bar = element)}
       class="sticky bottom-0 z-20 max-h-[85dvh] overflow-y-auto rounded-b-2xl border-t border-line bg-surface px-4 pt-2 pb-[max(0.75rem,env(safe-area-inset-bottom))] shadow-[0_-8px_24px_-16px_rgb(0_0_0/0.35)] sm:px-6 sm:pt-3 [&_*]:-scroll-mb-20"
@@ -125,7 +129,8 @@ export function DecisionBar(props: DecisionBarProps) {
           />
         )}
       </Show>
-      {/* Kept while the second gesture is asked for: what was chosen is still chosen on the way back. */}
+      {/* Kept while the second click is asked for: if the person goes back, their choices are still
+          there. */}
       <div
         ref={(element) => (decisionElement = element)}
         class={asked() === undefined ? '' : 'hidden'}

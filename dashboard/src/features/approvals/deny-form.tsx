@@ -5,7 +5,7 @@ import type { DecideHandler } from './use-decision.ts';
 
 const reasonCharactersMax = 500;
 
-/** The form for denying a call with a reason, which the agent is told. */
+/** The form for denying a call. The agent can read the reason that is entered here. */
 export function DenyForm(props: {
   isDeciding: boolean;
   onDecide: DecideHandler;

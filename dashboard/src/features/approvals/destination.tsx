@@ -5,9 +5,9 @@ import { VisibleText } from '../../ui/visible-text.tsx';
 import { toRequestView } from './request-view.ts';
 
 /**
- * Method and host of the request. They stand below the sentence about the action, because the
- * template's author wrote that sentence and it may not name them. On a phone they take one line, so
- * that the first disclosed fields fit as well; the whole address is part of the exact request.
+ * Method and host of the request, below the sentence about the action. The template's author wrote
+ * that sentence, and the sentence may leave both out. On a phone method and host take one line, so
+ * that the first disclosed fields fit as well. The whole address is part of the exact request.
  */
 export function Destination(props: { request: ApprovalResponse['request'] }) {
   const view = createMemo(() => toRequestView(props.request));

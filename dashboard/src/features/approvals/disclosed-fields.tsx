@@ -9,7 +9,7 @@ import { Field, Section } from './section.tsx';
 /** The number of fields that fit above the buttons on a small phone. */
 const firstFieldsMax = 3;
 
-/** How much of such a field a phone shows at first: two lines. */
+/** How much of each of these fields a phone shows at first: two lines. */
 const firstFieldLength = { charactersMax: 64, linesMax: 2 } as const;
 
 /** The fields that the template's author wants people to see. */
@@ -25,7 +25,8 @@ export function DisclosedFields(props: { title: string; fields: ApprovalResponse
     <Show when={props.fields.length > 0}>
       <Section title={props.title} isTitleSpared>
         <dl class="grid gap-2 sm:gap-3">
-          {/* By position: read again, it is the same text, and stays as it was opened. */}
+          {/* Rows are kept by position: after a reload they have the same text, so an opened value
+              stays open. */}
           <Index each={givenFields()}>
             {(field, index) => (
               <Field
@@ -75,8 +76,8 @@ export function DisclosedFields(props: { title: string; fields: ApprovalResponse
 }
 
 /**
- * Whether the value is beside its label on a phone, so that more fields fit on the screen: it is
- * short, or is cut to a few lines.
+ * Whether the value is beside its label on a phone, so that more fields fit on the screen. That is
+ * the case for a short value, and for one that is cut to a few lines.
  */
 function isShort(
   { label, value, error }: ApprovalResponse['disclosed'][number],

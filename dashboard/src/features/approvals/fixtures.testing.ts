@@ -1,6 +1,9 @@
 import type { ApprovalResponse } from '#contracts/http/approvals';
 
-/** An open approval as a user reads it. A test overrides the fields that it is about. */
+/**
+ * An open approval, as its user gets it from the API. Each test overrides the fields that it
+ * checks.
+ */
 export function anApproval(differences: Partial<ApprovalResponse> = {}): ApprovalResponse {
   return {
     id: '0199c0de-0000-7000-8000-000000000001',

@@ -29,7 +29,7 @@ import type { useDecision } from './use-decision.ts';
 type DecisionState = ReturnType<typeof useDecision>;
 
 /**
- * The decision, the person who made it, and the outcome, which is updated until the replay has
+ * Shows the decision, who made it, and the outcome. The outcome is updated until the replay has
  * ended.
  */
 export function Outcome(props: { approval: ApprovalResponse; decision: DecisionState }) {
@@ -144,8 +144,8 @@ function Replay(props: {
 }
 
 /**
- * The buttons for an allowed call that waits: a person can run it, confirming a second time if it
- * cannot be undone, or stop it.
+ * The buttons for an allowed call that waits to be run. A person can run it (with a second click if
+ * it cannot be undone) or stop it.
  */
 function RunOrStop(props: { approval: ApprovalResponse; decision: DecisionState }) {
   const [isAsked, setAsked] = createSignal(false);
@@ -189,7 +189,7 @@ function RunOrStop(props: { approval: ApprovalResponse; decision: DecisionState 
   );
 }
 
-/** A summary of the service's answer. */
+/** A summary of the service's response. */
 function ExecutionSummary(props: { service: string; execution: Execution }) {
   const status = () => props.execution.http_status_code ?? props.execution.result?.status_code;
   const hasFailed = () => hasFailedAtService(props.execution);
@@ -274,7 +274,7 @@ const omittedWords = {
   incomplete: 'it broke off',
 } as const;
 
-/** The files of an answer: its body, and files inside the body. */
+/** The files in a response: its body, and files inside the body. */
 function filesOf(result: Execution['result']) {
   return [...(result?.file === undefined ? [] : [result.file]), ...(result?.files ?? [])];
 }

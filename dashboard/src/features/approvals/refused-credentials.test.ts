@@ -30,8 +30,8 @@ const secret = (differences: object = {}) => ({
   ...differences,
 });
 
-describe('the credentials of a call that the provider refused', () => {
-  test('are named with where their owner connects them again', () => {
+describe('the refused credentials of a call', () => {
+  test('are listed with the page on which their owner can connect them again', () => {
     const approval = approvalWith(
       { kind: 'connection', name: 'github' },
       { kind: 'secret', name: 'token' },
@@ -46,7 +46,7 @@ describe('the credentials of a call that the provider refused', () => {
   test.for([
     ['a member', ann, null],
     ['an admin', admin, '/connect/repair/c1'],
-  ] as const)('of the org can be connected again by an admin only: %s', ([, me, repairPath]) => {
+  ] as const)('include one of the org, which only an admin can connect again: %s', ([, me, repairPath]) => {
     const approval = approvalWith({ kind: 'connection', name: 'org/github' });
     const connections = [connection({ tier: 'org', owner_id: null })];
     expect(refusedCredentialsOf(me, approval, { secrets: [], connections })).toEqual([
@@ -54,7 +54,7 @@ describe('the credentials of a call that the provider refused', () => {
     ]);
   });
 
-  test('do not include a working one, or one of the same name in the other tier', () => {
+  test('do not include a working credential, or one with the same name in the other tier', () => {
     const approval = approvalWith({ kind: 'secret', name: 'token' });
     for (const differences of [{ refused_at: null }, { tier: 'org', owner_id: null }]) {
       const stored = { secrets: [secret(differences) as never], connections: [] };
@@ -62,7 +62,7 @@ describe('the credentials of a call that the provider refused', () => {
     }
   });
 
-  test('of another user are not confused with the viewer’s own', () => {
+  test('do not include the viewer’s own credential if the call uses one of another user', () => {
     const approval = {
       ...approvalWith({ kind: 'secret', name: 'token' }),
       may_resolve: ['somebody'],

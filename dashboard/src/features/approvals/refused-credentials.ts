@@ -7,7 +7,10 @@ export interface RefusedCredential {
   readonly kind: 'secret' | 'connection';
   readonly name: string;
   readonly refusedAt: string;
-  /** The page on which this person connects the account again; null where it is not up to them. */
+  /**
+   * The page on which this person can connect the account again. Null for a secret, and for an
+   * account that this person cannot connect.
+   */
   readonly repairPath: string | null;
 }
 
@@ -31,7 +34,7 @@ export function namesToLookUp(me: Pick<Me, 'id' | 'role'>, approval: Shown) {
   };
 }
 
-/** Which credentials of the call the provider refused, as far as this person can know. */
+/** The credentials of the call that the provider refused, as far as this person can see them. */
 export function refusedCredentialsOf(
   me: Pick<Me, 'id' | 'role'>,
   approval: Shown,

@@ -11,12 +11,15 @@ import { useMe } from '../session/session.tsx';
 import { serviceOf } from './approval-view.ts';
 import { namesToLookUp, refusedCredentialsOf } from './refused-credentials.ts';
 
-/** A card is read within seconds, so credentials that were looked up shortly before will do. */
+/**
+ * A person reads a card within seconds, so credentials that were loaded this recently are fresh
+ * enough.
+ */
 const freshMs = 30_000;
 
 /**
- * Says that the call will probably fail, because the provider refused its account or secret the last
- * time. Shows nothing when that is not known: it informs, and stops nothing.
+ * Says that the call will probably fail, because the provider refused its account or secret the
+ * last time. Shows nothing if that is not known. The call can still be allowed.
  */
 export function RefusedNotice(props: { approval: ApprovalResponse }) {
   const me = useMe();

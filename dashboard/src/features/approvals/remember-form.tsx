@@ -29,8 +29,8 @@ interface RememberFormProps {
 }
 
 /**
- * The form in which a person chooses what a rule allows, narrowest suggestion first, and for how
- * long. It shows which other waiting calls the rule allows immediately.
+ * The form in which a person chooses what a rule allows and for how long. The narrowest suggestion
+ * comes first. The form lists the other waiting calls that the rule would allow immediately.
  */
 export function RememberForm(props: RememberFormProps) {
   const [tierAt, setTierAt] = createSignal(0);
@@ -120,7 +120,7 @@ export function RememberForm(props: RememberFormProps) {
           <For each={durations}>{([value, text]) => <option value={value}>{text}</option>}</For>
         </select>
       </div>
-      {/* In reach too when the panel itself has to scroll. */}
+      {/* The buttons can be reached even if the panel itself has to scroll. */}
       <div class="sticky bottom-0 grid grid-cols-2 gap-2 bg-surface py-3 sm:gap-3">
         <Button disabled={props.isDeciding} onClick={() => props.onBack()}>
           Back

@@ -11,7 +11,8 @@ import type { NamedValue } from './request-view.ts';
 import { Absent, Field, Section } from './section.tsx';
 
 /**
- * The request as it will be sent. Values that the template calls sensitive appear as `[REDACTED]`.
+ * The request as it will be sent. Values that the template marks as sensitive are shown as
+ * `[REDACTED]`.
  */
 export function RequestDetails(props: {
   request: ApprovalResponse['request'];
@@ -133,7 +134,7 @@ function NamedValues(props: { values: readonly NamedValue[]; separator: string }
 
 const shortenedValuesMax = 20;
 
-/** The values of a request over 100 KiB that are only partly shown. */
+/** The values that are only partly shown, for a request over 100 KiB. */
 function ShortenedValues(props: { values: readonly ShortenedValue[]; isOpen: boolean }) {
   const countText = () =>
     props.values.length === 1 ? 'one value' : `${props.values.length} values`;

@@ -41,7 +41,7 @@ describe('the view of a request’s URL', () => {
     });
   });
 
-  test('a query is read pair by pair', () => {
+  test('a query is split into its names and values', () => {
     expect(request('https://a.example/?q=is%3Aopen+bug&flag&x=a%3Db%26c&bad=%E0%A4').query).toEqual(
       [
         { name: 'q', value: 'is:open bug' },
@@ -58,11 +58,11 @@ describe('the view of a request’s URL', () => {
     ['https://a.example/x', false],
     ['http://127.0.0.1:9000/x', false],
     ['http://[::1]/x', false],
-  ])('asked whether the network can read a request to %s, answers %s', (url, isExposed) => {
+  ])('the view says whether the network can read a request to %s: %s', (url, isExposed) => {
     expect(request(url).isExposed).toBe(isExposed);
   });
 
-  test('the path and query that are shown equal those that are sent', () => {
+  test('the path and query are shown exactly as they are sent', () => {
     expect(request('https://a.example/x%20y?q=a%2Bb&c').pathAndQuery).toBe('/x%20y?q=a%2Bb&c');
   });
 });
@@ -75,7 +75,7 @@ describe('the view of a request’s headers and body', () => {
     });
   });
 
-  test('a text body stays text', () => {
+  test('a text body is shown unchanged', () => {
     expect(request('https://a.example/', 'a=b').body).toEqual({ kind: 'text', text: 'a=b' });
   });
 
@@ -147,7 +147,7 @@ describe('the view of a request’s headers and body', () => {
     expect(hidden).toContain('headers › x-19-token and 5 more.');
   });
 
-  test('a request that is too large is shown in outline, with a list of the values that were shortened', () => {
+  test('a request that is too large is shown without its long values, which are listed', () => {
     const shortened = [{ at: '/body/file', bytes: 200_000, sha256: '0'.repeat(64) }];
     const view = toRequestView({
       ...emptyRequest,

@@ -13,11 +13,13 @@ export interface NamedValue {
 export interface RequestView {
   readonly method: string;
   /**
-   * The host in A-labels, with its port unless that is the scheme's default; null when the URL is
-   * redacted.
+   * The host in A-labels. It includes the port, unless that is the default port of the scheme. Null
+   * if the URL is redacted.
    */
   readonly host: string | null;
-  /** The path in percent encoding, as it is sent. Without a host it is the whole URL, unchanged. */
+  /**
+   * The path in percent encoding, as it is sent. If `host` is null, it is the whole URL, unchanged.
+   */
   readonly path: string;
   /** Path and query together, as they are sent. */
   readonly pathAndQuery: string;
@@ -35,7 +37,8 @@ export interface RequestView {
   readonly isTooLarge: boolean;
   readonly shortened: readonly ShortenedValue[];
   /**
-   * A sentence about hidden values, for a request that has some or whose text looks as if it had.
+   * A sentence about hidden values. Null if none are hidden and the text does not look as if some
+   * were.
    */
   readonly hidden: string | null;
 }
@@ -60,8 +63,8 @@ export function toRequestView(request: ShownRequest): RequestView {
 }
 
 /**
- * Whether the text of the request holds characters that are invisible or reorder text. Spaces of
- * any width do not count.
+ * Whether the request contains characters that are invisible or reorder text. Spaces of any width
+ * do not count.
  */
 export function hasUnseenCharacters(request: ShownRequest): boolean {
   const { path, query, headers, body } = toRequestView(request);
@@ -101,9 +104,9 @@ export function describePlace(pointer: string): string {
 const loopbackHostPattern = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?$/;
 
 /**
- * Splits the URL and keeps each part exactly as it is written. `URL` would normalise the path and
- * so show a path other than the sent one. Only the host comes from `URL`, which converts it to
- * A-labels.
+ * Splits the URL and keeps each part exactly as it is written. `URL` would normalise the path, so
+ * the shown path would differ from the sent path. Only the host comes from `URL`, which converts it
+ * to A-labels.
  */
 function splitUrl(url: string) {
   const urlMatch = /^(https?):\/\/[^/?#\\]+(\/[^?#\\]*)?(?:\?([^#]*))?$/i.exec(url);

@@ -13,7 +13,7 @@ describe('a second click to confirm', () => {
     ['low', false],
     ['med', false],
     ['high', true],
-  ] as const)('is required at the risk %s: %j', ([risk, expected]) => {
+  ] as const)('is needed at the risk %s: %j', ([risk, expected]) => {
     expect(needsSecondGesture(anApproval({ risk }))).toBe(expected);
   });
 
@@ -61,7 +61,7 @@ describe('the question of the confirmation', () => {
     ).toBe('DELETE *api.example.com/v1/notes/1*?');
   });
 
-  test('shows the query of a request to a full URL, and the beginning of a long one', () => {
+  test('shows the query of a request to a full URL, and only the beginning of a long query', () => {
     const questionFor = (query: string) =>
       questionOf({
         service: 'http',
@@ -90,7 +90,7 @@ describe('the label of the button that confirms', () => {
     );
   });
 
-  test('says that the decision will be remembered', () => {
+  test('mentions that the decision will be remembered', () => {
     const approval = anApproval({ action_description: 'Delete label p1', risk: 'high' });
     expect(confirmLabelOf(approval, true)).toBe('Yes, delete and remember');
   });

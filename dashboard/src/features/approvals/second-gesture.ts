@@ -3,8 +3,8 @@ import type { ApprovalResponse } from '#contracts/http/approvals';
 type ConfirmableCall = Pick<ApprovalResponse, 'risk' | 'request'>;
 
 /**
- * Whether allowing a call takes a second click: only for calls that cannot be undone, or whose
- * request cannot be shown whole.
+ * Whether allowing a call needs a second click. That is so only for a call that cannot be undone,
+ * or whose request cannot be shown whole.
  */
 export function needsSecondGesture({ risk, request }: ConfirmableCall): boolean {
   return risk === 'high' || isTooLarge(request);
@@ -15,8 +15,8 @@ export function isTooLarge(request: ApprovalResponse['request']): boolean {
 }
 
 /**
- * The verbs that a button may repeat. The first word of a sentence may come from an agent, and a
- * button that allows a call must not say "Yes, decline".
+ * The verbs that a button may repeat. The first word of a sentence may come from an agent, and the
+ * button that allows a call must not be labelled "Yes, decline".
  */
 const repeatableVerbs = new Set(
   'archive cancel close deactivate delete destroy disable drop empty end erase forget merge move purge remove reset revoke stop void'.split(
@@ -37,12 +37,12 @@ export function confirmLabelOf(
   return isRemembered ? `Yes, ${spokenVerb} and remember` : `Yes, ${spokenVerb}`;
 }
 
-/** A longer query is shown whole in the exact request alone. */
+/** A longer query is shown whole only in the exact request. */
 const queryCharactersMax = 200;
 
 export interface QuestionPart {
   readonly text: string;
-  /** Whether this part of the sentence is a value of the call, which is emphasised. */
+  /** Whether this part of the sentence is a value of the call. Values are emphasised. */
   readonly isEmphasised: boolean;
 }
 
@@ -58,7 +58,8 @@ export function splitQuestion(
   const sentence = approval.action_description.replace(/[.?!]+$/, '');
   const method = `${approval.action} `;
   if (approval.service === 'http' && sentence.startsWith(method)) {
-    // The sentence has the address without its query, which can change what the request does.
+    // The sentence contains the address without its query. But the query can change what the
+    // request does.
     const [, query = ''] = approval.request.url.split('?', 2);
     return [
       { text: method, isEmphasised: false },
@@ -80,7 +81,7 @@ function shortQuery(query: string): string {
 }
 
 /**
- * The values of the request that the sentence of the confirmation may contain. Longer values come
+ * The values of the request that may occur in the sentence of the question. Longer values come
  * first, because one value may contain another.
  */
 function emphasisedValuesOf({
@@ -115,7 +116,7 @@ function splitAtValues(sentence: string, emphasisedValues: readonly string[]): Q
   ];
 }
 
-/** Whether the match is a word of its own and not part of a longer word. */
+/** Whether the match is a whole word and not part of a longer word. */
 function isWholeWord(sentence: string, index: number, length: number): boolean {
   const isPartOfWord = (character: string | undefined) =>
     character !== undefined && /[\p{L}\p{N}]/u.test(character);

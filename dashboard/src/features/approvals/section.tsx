@@ -3,7 +3,7 @@ import type { JSX } from 'solid-js';
 /** One titled part of the approval card. */
 export function Section(props: {
   title: string;
-  /** Whether the title takes no room on a phone, because the labels below it say enough. */
+  /** Whether a phone leaves the title out, because the labels below say enough. */
   isTitleSpared?: boolean;
   children: JSX.Element;
 }) {

@@ -43,7 +43,7 @@ export function ServiceDetails(props: { approval: ApprovalResponse; keysTitle: s
           </ul>
         </Field>
       </dl>
-      {/* The gateway forgets what an ended call needed. */}
+      {/* The gateway deletes the reasons when a call has ended, so they are shown only before. */}
       <Show when={isOpenApproval(props.approval) || isUnderWay(props.approval)}>
         <WhyAsked approval={props.approval} />
       </Show>

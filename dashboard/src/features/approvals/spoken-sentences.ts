@@ -3,13 +3,16 @@ import type { EventType } from '#contracts/event-types';
 import { describeDecision, hasFailedAtService, serviceOf } from './approval-view.ts';
 
 export interface SentenceBuilders {
-  /** Read out on every page, from the data of the event. */
+  /** The sentence that is read out on every page, made from the data of the event. */
   readonly onEveryPage?: (data: Readonly<Record<string, unknown>>) => string | undefined;
-  /** Read out on the page of the approval when it shows the change. */
+  /** The sentence that is read out on the page of the approval once the page shows the change. */
   readonly onCard?: (approval: ApprovalResponse, myId: string) => string | undefined;
 }
 
-/** What screen readers read out after events of a type; a type without a row is not read out. */
+/**
+ * What screen readers read out after an event, by event type. Types without an entry are not read
+ * out.
+ */
 export const spokenSentences = {
   'approval.raised': {
     onEveryPage: ({ action_description: description }) =>

@@ -31,7 +31,7 @@ export function useDecision(approval: () => ApprovalResponse) {
   const storeAnswer = (answer: ApprovalResponse) => {
     queryClient.setQueryData(approvalKeys.one(answer.id), answer);
   };
-  // Nobody waits for the lists: the answer is here, and an error is to be read at once.
+  // Not awaited: the answer is already here, and an error must be shown at once.
   const refresh = () => void queryClient.invalidateQueries({ queryKey: approvalKeys.all });
 
   const decisionMutation = useMutation(() => ({

@@ -18,7 +18,7 @@ import { approvalKeys, approvalQuery, resolveApproval } from '../approvals.queri
 import { compareCalls, runBounded, shownCommonFields } from './batch-view.ts';
 import type { ComparedField } from './batch-view.ts';
 
-/** How many decisions are on their way at once. */
+/** How many decisions are sent at the same time. */
 const decidingAtOnce = 4;
 const reasonCharactersMax = 500;
 
@@ -46,7 +46,7 @@ function Calls(props: { selected: readonly ApprovalResponse[]; onClose: () => vo
   const queryClient = useQueryClient();
   const [errors, setErrors] = createSignal<ReadonlyMap<string, string>>(new Map());
   const [isDeciding, setDeciding] = createSignal(false);
-  // Every event reads each call again, so the decision of another person appears here too.
+  // After every event each call is loaded again, so decisions of other people appear here too.
   const answers = useQueries(() => ({
     queries: props.selected.map((approval) => ({
       ...approvalQuery(approval.id),
@@ -194,7 +194,7 @@ function Result(props: { approval: ApprovalResponse; error: string | undefined }
   );
 }
 
-/** The buttons: allowing takes a second gesture, denying a reason that all of them get. */
+/** The buttons. Allowing needs a second click. A reason for denying is sent with each call. */
 function BatchBar(props: {
   count: number;
   isDeciding: boolean;
@@ -242,7 +242,7 @@ function BatchBar(props: {
           <p id="batch-question" class="font-medium">
             Allow {callsText()} once, and remember nothing?
           </p>
-          {/* The way back is where the button of the first gesture was. */}
+          {/* "Go back" is where the first button was, so that a second tap allows nothing. */}
           <div class="mt-3 grid grid-cols-2 gap-2 sm:gap-3">
             <Button look="primary" disabled={!isArmed()} onClick={allow}>
               Yes, allow {props.count === 1 ? 'it' : `all ${props.count}`}

@@ -39,7 +39,7 @@ describe('a call can be decided together with others', () => {
     expect(isBatchable({ ...me, role: 'auditor' }, anApproval())).toBe(false);
   });
 
-  test('only of one requester, one service and one action', () => {
+  test('only with calls of the same requester, service and action', () => {
     const one = anApproval();
     const other = { ...one.requester, id: 'other' };
     expect(areAlike(one, anApproval({ action_description: 'Another' }))).toBe(true);
@@ -49,7 +49,7 @@ describe('a call can be decided together with others', () => {
   });
 });
 
-describe('the calls of a selection', () => {
+describe('a comparison of the selected calls', () => {
   const call = (id: string, title: string, params: object) =>
     anApproval({
       id,
@@ -60,7 +60,7 @@ describe('the calls of a selection', () => {
       request: { ...anApproval().request, params: { ...params } },
     });
 
-  test('are compared by what differs, whether it is disclosed or not', () => {
+  test('lists the differing values, disclosed or not', () => {
     const comparison = compareCalls([
       call('1', 'One', { title: 'One', silent: false }),
       call('2', 'Two', { title: 'Two', silent: true }),
@@ -75,14 +75,14 @@ describe('the calls of a selection', () => {
     ]);
   });
 
-  test('that leave a field out differ from those that have it', () => {
+  test('lists a field as different if only some calls have it', () => {
     const comparison = compareCalls([call('1', 'One', {}), call('2', 'One', { draft: true })]);
     expect(comparison.differing.get('1')).toEqual([]);
     expect(comparison.differing.get('2')).toEqual([{ label: ' draft', value: 'true' }]);
   });
 });
 
-test('tasks run a few at a time, and each once', async () => {
+test('runBounded runs a few tasks at a time, and each task once', async () => {
   let running = 0;
   let most = 0;
   const done: number[] = [];

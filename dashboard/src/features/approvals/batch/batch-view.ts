@@ -4,12 +4,13 @@ import type { Me } from '#contracts/http/identities';
 import { mayDecide } from '../approval-view.ts';
 import { needsSecondGesture } from '../second-gesture.ts';
 
-/** The most approvals that one gesture decides. */
+/** The most approvals that can be decided together. */
 export const batchMax = 20;
 
 /**
- * Whether an approval can be decided together with others: an action of a service, shown whole, that
- * a person can judge by its sentence. Calls by address and of MCP tools have no such sentence.
+ * Whether an approval can be decided together with others. It must be for an action of a service
+ * and be shown whole, and a person must be able to judge it by its sentence. Calls by address and
+ * calls of MCP tools have no such sentence.
  */
 export function isBatchable(me: Me, approval: ApprovalResponse): boolean {
   return (
@@ -23,7 +24,7 @@ export function isBatchable(me: Me, approval: ApprovalResponse): boolean {
   );
 }
 
-/** Whether both are calls of one action of one service by one requester. */
+/** Whether both calls are of the same action and service, by the same requester. */
 export function areAlike(one: ApprovalResponse, other: ApprovalResponse): boolean {
   return (
     one.requester.id === other.requester.id &&
@@ -39,15 +40,15 @@ export interface ComparedField {
 }
 
 export interface Comparison {
-  /** What is the same in all calls. */
+  /** The fields that are equal in all calls. */
   readonly common: readonly ComparedField[];
-  /** By approval id, what is not the same in all. */
+  /** The other fields, by approval id. */
   readonly differing: ReadonlyMap<string, readonly ComparedField[]>;
 }
 
 /**
- * Sets what differs between the calls apart from what they share. It compares the parameters too,
- * so that nothing differs unseen where a template discloses little.
+ * Separates what differs between the calls from what is equal in all of them. Parameters are
+ * compared too: otherwise a difference would be invisible if the template discloses few fields.
  */
 export function compareCalls(approvals: readonly ApprovalResponse[]): Comparison {
   const fieldsById = new Map(approvals.map((approval) => [approval.id, fieldsOf(approval)]));
@@ -69,7 +70,7 @@ export function compareCalls(approvals: readonly ApprovalResponse[]): Comparison
   };
 }
 
-/** A parameter whose value a disclosed field shows already is not shown again. */
+/** A parameter is left out if a disclosed field already shows its value. */
 function withoutRepeats(fields: readonly ComparedField[]): ComparedField[] {
   return fields.filter(
     ({ label, value }, at) =>
@@ -100,12 +101,17 @@ function fieldsOf({ disclosed, request }: ApprovalResponse): Map<string, string>
   ]);
 }
 
-/** What is common to all, without the parameters, which each card shows. */
+/**
+ * The fields that are equal in all calls, without the parameters, because each card shows those.
+ */
 export function shownCommonFields({ common }: Comparison): ComparedField[] {
   return common.filter(({ label, value }) => !label.startsWith(parameterPrefix) && value !== '');
 }
 
-/** Runs a task for each item, a few at a time, and waits for all. Tasks do not throw. */
+/**
+ * Runs a task for each item, at most `atOnce` at a time, and waits for all of them. Tasks must not
+ * throw.
+ */
 export async function runBounded<Item>(
   items: readonly Item[],
   atOnce: number,

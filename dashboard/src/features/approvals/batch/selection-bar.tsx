@@ -6,7 +6,10 @@ import { BatchSheet } from './batch-sheet.tsx';
 import { batchMax } from './batch-view.ts';
 import type { Selection } from './use-selection.ts';
 
-/** Says what is selected, leads to the sheet that decides it, and ends the selection. */
+/**
+ * Shows how many approvals are selected, with buttons to decide them on the sheet and to end the
+ * selection.
+ */
 export function SelectionBar(props: { selection: Selection; items: readonly ApprovalResponse[] }) {
   const [isSheetOpen, setSheetOpen] = createSignal(false);
   const count = () => props.selection.selected().length;

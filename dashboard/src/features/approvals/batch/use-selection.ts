@@ -5,8 +5,8 @@ import { useMe } from '../../session/session.tsx';
 import { areAlike, batchMax, isBatchable } from './batch-view.ts';
 
 /**
- * The approvals that a person has selected to decide together. They are kept as they were when they
- * were selected, and nothing joins them by itself.
+ * The approvals that a person has selected to decide together. They are kept as they were at that
+ * moment, and no approval joins them by itself.
  */
 export function useSelection() {
   const me = useMe();

@@ -10,7 +10,7 @@ const approval = anApproval({
 const sentenceFor = (explanation: object) =>
   reasonsOf([{ key: 'k', effect: 'allow', ...explanation }], approval)[0]?.sentence;
 
-test('the keys that make the call wait come first', () => {
+test('the explanation lists the keys that make the call wait first', () => {
   const why = [
     { key: 'one', effect: 'allow', by: 'read' },
     { key: 'two', effect: 'gap' },
@@ -45,11 +45,11 @@ test.each([
     'A rule for everybody in the organisation forbids this. Allowing it here will not make it run.',
   ],
   ['a person calls', { by: 'user' }, 'Already allowed.'],
-])('a key is explained in a sentence where %s', (_, explanation, sentence) => {
+])('a key is explained in a sentence if %s', (_, explanation, sentence) => {
   expect(sentenceFor(explanation)).toBe(sentence);
 });
 
-test('a name is left out where the ancestors do not match the path', () => {
+test('an identity is not named if the ancestors do not match the path', () => {
   const [reason] = reasonsOf([{ key: 'k', effect: 'allow', by: 'rule', identity_id: 'bot' }], {
     ...approval,
     may_resolve: ['bot'],

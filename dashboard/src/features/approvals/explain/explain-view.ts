@@ -1,17 +1,17 @@
 import type { ApprovalResponse } from '#contracts/http/approvals';
 import type { KeyExplanation } from './explain.queries.ts';
 
-/** Why one key of a call is asked about, or is not. */
+/** Why a person is asked about one key of a call, or is not asked. */
 export interface Reason {
   readonly key: string;
   readonly sentence: string;
-  /** Whether this key is why the call waits. */
+  /** Whether the call waits because of this key. */
   readonly isMissing: boolean;
 }
 
 /**
- * The explanation in sentences, those that make the call wait first. Only the names that the
- * approval itself has are known, so other identities are called by what they are.
+ * The explanation in sentences. The keys that make the call wait come first. Only identities whose
+ * names are in the approval are named; any other is described by its relation.
  */
 export function reasonsOf(
   why: readonly KeyExplanation[],
@@ -43,7 +43,10 @@ function sentenceOf(
   return 'Already allowed.';
 }
 
-/** The path names the user first; `may_resolve` lists the ids of the same line without its end. */
+/**
+ * `requester.path` begins with the name of the user. `may_resolve` has the ids of the same
+ * identities in the same order, but without the requester.
+ */
 function nameOf(
   id: string,
   { requester, may_resolve: ancestors }: Pick<ApprovalResponse, 'requester' | 'may_resolve'>,

@@ -4,7 +4,7 @@ import type { z } from 'zod';
 import type { validateReply } from '#contracts/http/actions';
 import { request } from '../../../api/client.ts';
 
-/** What the rules of now say about one key of the call, as in a dry run. */
+/** What the current rules say about one key of the call, as in a dry run. */
 export type KeyExplanation = z.infer<typeof validateReply>['why'][number];
 
 export const explanationQuery = (approvalId: string) =>

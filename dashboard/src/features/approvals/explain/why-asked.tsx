@@ -9,7 +9,10 @@ import { VisibleText } from '../../../ui/visible-text.tsx';
 import { explanationQuery } from './explain.queries.ts';
 import { reasonsOf } from './explain-view.ts';
 
-/** Why the call waits, by the rules of now. It is asked for only when a person opens it. */
+/**
+ * Shows why the call waits, according to the current rules. It is loaded only when a person opens
+ * it.
+ */
 export function WhyAsked(props: { approval: ApprovalResponse }) {
   const [isOpen, setOpen] = createSignal(false);
   const explanation = useQuery(() => ({

@@ -12,10 +12,10 @@ export function FilterBar(props: {
   filter: ListFilter;
   known: readonly ApprovalResponse[];
   onChange: (filter: ListFilter) => void;
-  /** What else can be done with the list, beside the filters. */
+  /** Further buttons for the list, shown beside the filters. */
   act: JSX.Element;
 }) {
-  // Open at first if something is filtered; afterwards as the person leaves it.
+  // Open at first if a filter is set. Later changes of the filter neither open nor close it.
   const isOpenAtFirst = untrack(() => isFiltered({ ...props.filter, q: '' }));
   const agents = createMemo(() =>
     withChosen(

@@ -5,7 +5,7 @@ import { isFiltered, readFilter, toApiQuery, toSearch } from './list-filter.ts';
 const agent = '0199c0de-0000-7000-8000-00000000000c';
 
 describe('the filter of the list of approvals', () => {
-  test('is what the address says, and makes the same address again', () => {
+  test('is read from the address, and gives the same address again', () => {
     for (const search of [
       {},
       { show: 'decided' },
@@ -17,7 +17,7 @@ describe('the filter of the list of approvals', () => {
     }
   });
 
-  test('leaves out what the API would refuse', () => {
+  test('ignores or shortens values that the API would refuse', () => {
     const filter = readFilter({
       q: `\0${'x'.repeat(900)}`,
       agent: 'nobody',
@@ -30,7 +30,7 @@ describe('the filter of the list of approvals', () => {
     expect(filter.service).toHaveLength(67);
   });
 
-  test('asks the API for a page, oldest first unless decided ones are shown', () => {
+  test('becomes an API query that sorts the oldest first, unless decided approvals are shown', () => {
     expect(toApiQuery(readFilter({}), { assigned: 'me' })).toBe(
       '?status=open&sort=oldest&assigned=me&limit=50',
     );
@@ -39,7 +39,7 @@ describe('the filter of the list of approvals', () => {
     );
   });
 
-  test('says whether it leaves something out', () => {
+  test('counts as set if it leaves approvals out', () => {
     expect(isFiltered(readFilter({ show: 'decided', sort: 'oldest' }))).toBe(false);
     expect(isFiltered(readFilter({ risk: 'low' }))).toBe(true);
   });

@@ -1,6 +1,8 @@
 import type { ApprovalResponse } from '#contracts/http/approvals';
 
-/** Which approvals the list shows, and in which order. The address of the page holds all of it. */
+/**
+ * Which approvals the list shows, and in which order. All of it is also in the address of the page.
+ */
 export interface ListFilter {
   readonly isDecided: boolean;
   readonly q: string;
@@ -17,10 +19,15 @@ const risks: readonly string[] = ['low', 'med', 'high'];
 const textMax = 200;
 const serviceMax = 67;
 
-/** What waits longest comes first, and what was decided last. */
+/**
+ * Open approvals: those that have waited longest come first. Decided ones: the latest decision
+ * first.
+ */
 const defaultSortOf = (isDecided: boolean) => (isDecided ? 'newest' : 'oldest');
 
-/** Reads the search part of an address, in which anybody can have written anything. */
+/**
+ * Reads the search part of an address. It may contain anything, because anybody can write a link.
+ */
 export function readFilter(search: Search): ListFilter {
   const read = (name: string, max: number) => {
     const value = search[name];
@@ -40,7 +47,7 @@ export function readFilter(search: Search): ListFilter {
   };
 }
 
-/** The search part of the page's address, with its `?`; empty for the list as it is by default. */
+/** The search part of the page's address, with its `?`. Empty for the default list. */
 export function toSearch(filter: ListFilter): string {
   const { isDecided, q, requester, service, risk, sort } = filter;
   return toQuery({

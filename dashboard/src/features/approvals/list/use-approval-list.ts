@@ -8,14 +8,14 @@ import { listedApprovalsQuery } from '../approvals.queries.ts';
 import type { ListFilter } from './list-filter.ts';
 
 /**
- * A page looks through a limited number of approvals, so it may be empty and not the last. So many
- * are loaded one after the other before the person is asked whether to go on.
+ * For one page the API searches a limited number of approvals, so a page may be empty although more
+ * pages follow. This many empty pages are loaded before the person is asked whether to go on.
  */
 const emptyPagesMax = 10;
 
 /**
- * The pages of the list that are loaded. Open approvals that this person decides come before all
- * others, which are loaded after them.
+ * The loaded pages of the list. Open approvals that this person decides are loaded first and come
+ * before all others.
  */
 export function useApprovalList(filter: () => ListFilter) {
   const me = useMe();

@@ -12,18 +12,21 @@ import type { JSX } from 'solid-js';
 
 import type { ApprovalResponse } from '#contracts/http/approvals';
 
-/** Rows beyond the visible ones on each side, so that scrolling and the tab key find rows there. */
+/**
+ * How many rows are kept above and below the visible ones, so that scrolling and the tab key find
+ * rows there.
+ */
 const spareRows = 6;
-/** The most rows in the page, however tall the window is. */
+/** The most rows that are in the page, however tall the window is. */
 const rowsMax = 56;
-/** The height of a row until one has been measured, in pixels. */
+/** The assumed height of a row in pixels, until one has been measured. */
 const firstRowHeight = 132;
-/** The next page is loaded when so few rows are left below. */
+/** The next page is loaded when fewer rows than this are left below. */
 const loadWhenLeft = 20;
 
 /**
- * Shows those rows of a long list that are near the window. All rows are of one height, so those
- * that are left out are replaced by room above and below.
+ * Shows only those rows of a long list that are near the visible part. All rows have the same
+ * height, so empty space above and below replaces the rows that are left out.
  */
 export function WindowedRows(props: {
   items: readonly ApprovalResponse[];
@@ -42,7 +45,7 @@ export function WindowedRows(props: {
   const update = () => {
     if (list === undefined) return;
     const height = list.querySelector('li')?.offsetHeight ?? 0;
-    // A list that is not shown has no height.
+    // The height is 0 while the list is hidden.
     if (height > 0) setRowHeight(height);
     const above = -list.getBoundingClientRect().top / rowHeight();
     const start = Math.max(0, Math.floor(above) - spareRows);
@@ -57,7 +60,8 @@ export function WindowedRows(props: {
     animationFrame = requestAnimationFrame(update);
   };
   onMount(() => {
-    // On a wide window the list scrolls inside its own element, and scroll events do not bubble.
+    // On a wide window the list scrolls inside its own element. Scroll events do not bubble, so
+    // they are captured.
     document.addEventListener('scroll', scheduleUpdate, { capture: true, passive: true });
     addEventListener('resize', scheduleUpdate);
     onCleanup(() => {
@@ -67,7 +71,7 @@ export function WindowedRows(props: {
     });
   });
   createEffect(on(ids, scheduleUpdate));
-  // The content security policy refuses `style` attributes, and allows properties.
+  // Sets properties, because the content security policy refuses `style` attributes.
   createEffect(() => {
     if (list === undefined) return;
     const { start } = range();
@@ -75,7 +79,7 @@ export function WindowedRows(props: {
     list.style.paddingTop = `${start * rowHeight()}px`;
     list.style.paddingBottom = `${rowsBelow * rowHeight()}px`;
   });
-  // The keys j and k choose rows that may be out of sight.
+  // The keys j and k may choose a row that is not visible, so the list scrolls to it.
   createEffect(
     on(
       () => props.chosenId,
@@ -88,7 +92,7 @@ export function WindowedRows(props: {
   );
   const scrollToRow = (at: number) => {
     const scroller = list?.closest<HTMLElement>('[data-scroller]');
-    // On a phone the card covers the list.
+    // Nothing to scroll on a phone, where the card covers the list.
     if (
       list === undefined ||
       scroller === null ||

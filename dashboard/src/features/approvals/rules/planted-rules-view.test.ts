@@ -4,7 +4,7 @@ import { anApproval } from '../fixtures.testing.ts';
 import { mayStop, usageOf, wordsOf } from './planted-rules-view.ts';
 import type { PlantedRule } from './planted-rules.queries.ts';
 
-describe('who may stop what an approval allows', () => {
+describe('who may stop what a decision allows', () => {
   const decidedBy = (id: string, kind: 'user' | 'agent') =>
     anApproval({ may_resolve: ['ann', 'bot'], resolved_by: { id, kind, name: id, path: [id] } });
   const ann = { id: 'ann', role: 'member' as const };
@@ -16,7 +16,7 @@ describe('who may stop what an approval allows', () => {
     ['the user, after the decision of an admin', ann, 'ben', 'user', false],
     ['another member', { id: 'cem', role: 'member' as const }, 'ann', 'user', false],
     ['an auditor', { id: 'ann', role: 'auditor' as const }, 'ann', 'user', false],
-  ] as const)('%s', (_, me, decider, kind, expected) => {
+  ] as const)('%s: $4', (_, me, decider, kind, expected) => {
     expect(mayStop(me, decidedBy(decider, kind))).toBe(expected);
   });
 });
@@ -30,7 +30,7 @@ describe('a rule that an approval stored', () => {
       ...differences,
     }) as PlantedRule;
 
-  test('is told in its own words, in those of its suggestion, or by its pattern', () => {
+  test('is described by its own words, by those of its suggestion, or by its pattern', () => {
     const approval = anApproval();
     expect(wordsOf(rule({ description: 'deploy-bot may create issues' }), approval)).toBe(
       'deploy-bot may create issues',
@@ -39,7 +39,7 @@ describe('a rule that an approval stored', () => {
     expect(wordsOf(rule({ pattern: 'secret:token:host' }), approval)).toBe('secret:token:host');
   });
 
-  test('has covered what the busiest of the decision’s rules has', () => {
+  test('has a use count, of which the highest counts for the whole decision', () => {
     const rules = [
       rule({ used: { count: 3, last_at: '2026-05-02T10:00:00.000Z' } }),
       rule({ use_count: 5, last_used_at: '2026-05-01T10:00:00.000Z' }),

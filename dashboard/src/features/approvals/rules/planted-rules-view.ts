@@ -3,8 +3,8 @@ import type { Me } from '#contracts/http/identities';
 import type { PlantedRule } from './planted-rules.queries.ts';
 
 /**
- * Whether this person may delete the rules of a decided approval: admins may, and a user those
- * below itself, unless an admin made them (docs/reference/permissions.md#rules).
+ * Whether this person may delete the rules of a decided approval. Admins may. A user may if it is a
+ * call of their own agent and no admin made the rules (docs/reference/permissions.md#rules).
  */
 export function mayStop(
   me: Pick<Me, 'id' | 'role'>,
@@ -15,7 +15,7 @@ export function mayStop(
   return decider?.kind !== 'user' || decider.id === me.id;
 }
 
-/** The rule in words: its own, otherwise those of the suggestion that it came from. */
+/** The rule in words: its own description, otherwise that of the suggestion that it came from. */
 export function wordsOf(
   rule: Pick<PlantedRule, 'pattern' | 'description'>,
   { suggested_tiers: tiers }: Pick<ApprovalResponse, 'suggested_tiers'>,
@@ -30,7 +30,10 @@ export interface Usage {
   readonly lastAt: string | null;
 }
 
-/** What the rules of one decision have covered. A call uses all of them, so their counts are no sum. */
+/**
+ * How often and when the rules of one decision were last used. A call uses all of these rules, so
+ * their counts are not added up.
+ */
 export function usageOf(rules: readonly PlantedRule[]): Usage {
   const uses = rules.map(({ used, use_count: count, last_used_at: lastAt }): Usage =>
     used === undefined
@@ -47,7 +50,7 @@ export function usageOf(rules: readonly PlantedRule[]): Usage {
   };
 }
 
-/** `3 calls`, `one call`, for what a rule has covered. */
+/** The number of calls that a rule has covered: `3 calls`, `one call`. */
 export function callsText(count: number): string {
   return count === 1 ? 'one call' : `${count} calls`;
 }

@@ -3,7 +3,10 @@ import { queryOptions } from '@tanstack/solid-query';
 import type { Rule } from '#contracts/http/rules';
 import { isApiError, request } from '../../../api/client.ts';
 
-/** A rule as the page reads it. An earlier release sends neither words nor a summary of its use. */
+/**
+ * A rule as the API returns it. A gateway of an earlier release sends neither `description` nor
+ * `used`.
+ */
 export type PlantedRule = Rule & {
   readonly description?: string | undefined;
   readonly used?: { readonly count: number; readonly last_at: string | null } | null | undefined;
@@ -15,7 +18,10 @@ interface RulePage {
 
 const rulesKey = (approvalId: string) => ['rules', 'of approval', approvalId] as const;
 
-/** The rules that the decision on an approval stored; there is one for each of at most 20 keys. */
+/**
+ * The rules that were created by the decision on an approval. There is one rule for each of at most
+ * 20 keys.
+ */
 export const plantedRulesQuery = (approvalId: string) =>
   queryOptions({
     queryKey: rulesKey(approvalId),
@@ -28,8 +34,8 @@ async function listPlantedRules(approvalId: string, signal?: AbortSignal): Promi
 }
 
 /**
- * Deletes all rules of the approval, and returns them as they were last, with what they had
- * covered. A rule that somebody else has just deleted is no error.
+ * Deletes all rules of the approval. Returns them with their last use counts. It is no error if
+ * somebody else has just deleted one of them.
  */
 export async function stopPlantedRules(approvalId: string): Promise<PlantedRule[]> {
   const rules = await listPlantedRules(approvalId);

@@ -13,7 +13,7 @@ import { callsText, mayStop, usageOf, wordsOf } from './planted-rules-view.ts';
 import { plantedRulesQuery, stopPlantedRules } from './planted-rules.queries.ts';
 import type { PlantedRule } from './planted-rules.queries.ts';
 
-/** What the decision allows from now on, and the way to stop it. */
+/** Shows what the decision allows from now on, and the button that ends it. */
 export function PlantedRules(props: { approval: ApprovalResponse }) {
   const me = useMe();
   const queryClient = useQueryClient();
@@ -140,7 +140,7 @@ function Usage(props: { rules: readonly PlantedRule[] }) {
   );
 }
 
-/** Says what stopping changes before anything is stopped. */
+/** Asks before the rules are deleted, and says what will change. */
 function StopQuestion(props: {
   name: string;
   isBusy: boolean;
