@@ -9,14 +9,14 @@ import { findMissingScopes } from './connect-view.ts';
 import type { NeededConnection } from './connect-view.ts';
 
 /**
- * Asks which account the service uses: one that is already connected, or another one. The person
- * chooses here what the account may do, and confirms it at the provider.
+ * Asks which account the service uses: a connected account, or another one. The person chooses here
+ * what the account may be used for, and confirms it at the provider.
  */
 export function AccountChoice(props: {
   providerTitle: string;
   isForOrg: boolean;
   fittingConnections: readonly Connection[];
-  /** The id of the chosen connection; null for another account. */
+  /** The id of the chosen connection. Null if the person wants another account. */
   chosenId: string | null;
   onChoose: (id: string | null) => void;
   account: NeededConnection;

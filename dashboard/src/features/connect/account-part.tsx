@@ -8,8 +8,8 @@ import { AskAdmin, ProviderAppForm, SelfRegistration } from './provider-app.tsx'
 import type { Connect } from './use-connect.ts';
 
 /**
- * The part of the form for connecting an account. When an admin has to set up the provider first,
- * it says so.
+ * The part of the form for connecting an account. If an admin has to set up the provider first, it
+ * says so.
  */
 export function AccountPart(props: {
   form: Connect;

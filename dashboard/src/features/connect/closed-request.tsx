@@ -18,7 +18,7 @@ const closedWords = {
   { icon: IconName; title: string | null }
 >;
 
-/** Shows how a request ended that nobody can answer any more. */
+/** Shows how a request ended. Nobody can answer it any more. */
 export function ClosedRequest(props: { request: ServiceRequest }) {
   const words = () => (props.request.status === 'open' ? null : closedWords[props.request.status]);
   return (

@@ -16,7 +16,7 @@ import { useOwned } from './use-owned.ts';
 import { WayFields } from './way-fields.tsx';
 import { WhatItCanDo } from './what-it-can-do.tsx';
 
-/** Loads what the person has already, and then shows the form. */
+/** Loads the person's existing credentials and services, and then shows the form. */
 export function ConnectForm(props: ConnectFormProps) {
   const owned = useOwned(props);
   const services = useQuery(() => servicesQuery());
@@ -168,7 +168,7 @@ function Form(props: FormProps) {
   );
 }
 
-/** Shows the hosts of the service, and which of them were added after the request was made. */
+/** Shows the hosts of the service, and marks those that were added after the request was made. */
 function Hosts(props: { hosts: readonly string[]; requestedHosts: readonly string[] | null }) {
   const newHosts = () =>
     props.hosts.filter((host) => props.requestedHosts?.includes(host) === false);

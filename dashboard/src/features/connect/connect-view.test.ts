@@ -61,12 +61,12 @@ const app: NeededSecret = {
   token_hosts: ['id.example.com'],
 };
 
-describe('a secret of several parts', () => {
-  test('is named by the parts that it needs', () => {
+describe('a secret with several parts', () => {
+  test('is labelled with the parts that it requires', () => {
     expect(secretLabel(app)).toBe('Client ID and Client secret');
   });
 
-  test('is also sent to the host of the token URL, and is offered only if it has the suggested name', () => {
+  test('is also sent to the host of the token URL, and is offered only under the suggested name', () => {
     const hosts = hostsOfSecret(app, ['api.example.com']);
     expect(hosts).toEqual(['api.example.com', 'id.example.com']);
     const stored = [
@@ -79,7 +79,7 @@ describe('a secret of several parts', () => {
 });
 
 describe('the ways to connect', () => {
-  test('are those of the template, or a single one without credentials', () => {
+  test('are those of the template; a template without credentials has one empty way', () => {
     expect(waysOf({ ways: [[account], [token]] })).toEqual([
       { secrets: [], account },
       { secrets: [token], account: null },
@@ -98,7 +98,7 @@ describe('the ways to connect', () => {
     expect(wayLabel(way, 'Slack')).toBe(label);
   });
 
-  test('name the credential that each field takes', () => {
+  test('have a label for each field, which names the credential', () => {
     expect(secretLabel({ ...token, encoding: 'basic' })).toContain('name:password');
     expect(secretLabel({ ...token, sent_as: 'DD-API-KEY:' })).toBe('API key (DD-API-KEY)');
     expect(secretLabel({ ...token, label: 'The token of a bot' })).toBe('The token of a bot');
@@ -112,7 +112,7 @@ describe('the ways to connect', () => {
     { ways: ['app', 'token'], hasApp: false, first: 'token' },
     { ways: ['account', 'app'], hasApp: false, first: 'account' },
     { ways: ['app'], hasApp: false, first: 'app' },
-  ] as const)('of $ways preselect $first (provider app: $hasApp)', ({ ways, hasApp, first }) => {
+  ] as const)('$ways lead to the preselection of $first (provider app: $hasApp)', ({ ways, hasApp, first }) => {
     const knownSecrets = {
       account: { secrets: [], account },
       token: { secrets: [token], account: null },
@@ -126,15 +126,15 @@ describe('the ways to connect', () => {
   });
 });
 
-describe('the names of secrets and connections', () => {
-  test('get a number when they are taken, within 63 characters', () => {
+describe('a name for a secret or connection', () => {
+  test('gets a number if it is taken, and has at most 63 characters', () => {
     expect(findFreeName('github', [])).toBe('github');
     expect(findFreeName('github', ['github', 'github_2'])).toBe('github_3');
     const long = 'a'.repeat(63);
     expect(findFreeName(long, [long])).toBe(`${'a'.repeat(61)}_2`);
   });
 
-  test('are taken only within their tier', () => {
+  test('is taken only by names in the same tier', () => {
     const services = [
       { name: 'org/github', tier: 'org' },
       { name: 'mine', tier: 'user' },
@@ -152,7 +152,7 @@ describe('the preselected scopes', () => {
     scopes_of_actions: { post: ['chat:write'], list: ['chat:read'], find: ['chat:read'] },
   };
 
-  test('are those that the request names, else those that its actions need, else those that reads need', () => {
+  test('are those of the request, else those for its actions, else those for reading', () => {
     const first = (scopes: string[], actions: string[]) =>
       preselectScopes(accountWithPresets, { scopes, actions });
     expect(first(['other'], ['post'])).toEqual(['other']);
@@ -161,7 +161,7 @@ describe('the preselected scopes', () => {
     expect(preselectScopes(account, { scopes: [], actions: [] })).toEqual(['chat:write']);
   });
 
-  test('have the label that the template gives the way to connect', () => {
+  test('belong to a way to connect that has the label of the template', () => {
     const labelledAccount = { ...account, label: 'A bot of your workspace' };
     expect(wayLabel({ secrets: [], account: labelledAccount }, 'Slack')).toBe(
       'A bot of your workspace',
@@ -170,7 +170,7 @@ describe('the preselected scopes', () => {
 });
 
 describe('an existing credential', () => {
-  test('is offered when its name or its hosts fit, in the same tier', () => {
+  test('is offered if its name or its hosts match, in the same tier', () => {
     const all = [
       createSecret({ name: 'fits', allowed_hosts: ['api.github.com', 'b.example'] }),
       createSecret({ name: 'elsewhere', allowed_hosts: ['b.example'] }),
@@ -188,7 +188,7 @@ describe('an existing credential', () => {
     ).toHaveLength(1);
   });
 
-  test('that was refused is offered last, and an account among them is connected again first', () => {
+  test('is offered last if the provider refused it, and a refused account is not usable', () => {
     const refused_at = '2026-05-01T09:00:00.000Z';
     const all = [
       createSecret({ name: 'github_token', refused_at }),
@@ -210,7 +210,7 @@ describe('an existing credential', () => {
     ]);
   });
 
-  test('is offered when it is an account at the same provider, working accounts first', () => {
+  test('is offered if it is an account at the same provider; working accounts come first', () => {
     const all = [
       createConnection({ name: 'ended', status: 'needs_reauth' }),
       createConnection({ name: 'revoked', status: 'revoked' }),
@@ -250,7 +250,7 @@ test.for([
   ],
   [{ hosts: ['a.example'] }, {}, '', ['a.example']],
 ] as const)(
-  'the hosts shown for the template hosts %j, the variables %j and the address %j',
+  'for the template %j, the variables %j and the address %j, the form shows the hosts $3',
   ([template, variables, baseUrl, hosts]) => {
     expect(hostsOf({ ...template, hosts: [...template.hosts] }, { variables, baseUrl })).toEqual(
       hosts,
@@ -258,7 +258,7 @@ test.for([
   },
 );
 
-test('the name of an action has … in place of values', () => {
+test('a shortened action summary has … in place of values', () => {
   expect(shortenSummary('List issues of {repository}[ with state {state}]')).toBe(
     'List issues of …',
   );
@@ -269,7 +269,7 @@ describe('the name of a new service', () => {
     ({ pattern, effect: 'allow', service_id: null, ...fields }) as Rule;
   const org = { name: 'org/github', tier: 'org' as const };
 
-  test('is checked against allow rules that name it and are not bound to another service', () => {
+  test('is compared with allow rules that contain it and are not bound to a service', () => {
     const rules = [
       createRule('github:issues.create:*'),
       createRule('github:*:*', { service_id: 'old' }),
@@ -282,23 +282,27 @@ describe('the name of a new service', () => {
   });
 
   test.for<[string, Parameters<typeof firstNameOf>[1], string]>([
-    ['what was wanted', { services: [], rules: [], tier: 'user' }, 'github'],
-    ['another one than the org has', { services: [org], rules: [], tier: 'user' }, 'github_2'],
+    ['the wanted name', { services: [], rules: [], tier: 'user' }, 'github'],
     [
-      'another one than rules have',
+      'another name, because the org has a service of the wanted name',
+      { services: [org], rules: [], tier: 'user' },
+      'github_2',
+    ],
+    [
+      'another name, because a rule contains the wanted name',
       { services: [], rules: [createRule('github:*:*')], tier: 'user' },
       'github_2',
     ],
     [
-      'for the org not the one that rules of a user have',
+      'the wanted name for the org, although a rule names a service of a user so',
       { services: [], rules: [createRule('github:*:*')], tier: 'org' },
       'github',
     ],
-  ])('is suggested as %s', ([, given, name]) => {
+  ])('is suggested: %s', ([, given, name]) => {
     expect(firstNameOf('github', given)).toBe(name);
   });
 
-  test('hides a service of the org only when the names are equal and the new service is for a user', () => {
+  test('hides a service of the org only if the names are equal and the new service is for a user', () => {
     expect(hidesOrgService([org], { name: 'github', tier: 'user' })).toBe(true);
     expect(hidesOrgService([org], { name: 'github_2', tier: 'user' })).toBe(false);
     expect(hidesOrgService([org], { name: 'github', tier: 'org' })).toBe(false);

@@ -8,20 +8,29 @@ import type { Tier } from '#contracts/vocabulary';
 export type NeededSecret = Extract<NeededCredential, { kind: 'secret' }>;
 export type NeededConnection = Extract<NeededCredential, { kind: 'connection' }>;
 
-/** One way to connect a service: all the credentials that it needs. */
+/** One way to connect a service. It consists of all credentials that are needed together. */
 export interface ConnectionWay {
   readonly secrets: readonly NeededSecret[];
   readonly account: NeededConnection | null;
-  /** The address of a service that is connected in this way, where it is not the template's first. */
+  /**
+   * The address of a service that is connected in this way. Set only if it differs from the
+   * template's first address.
+   */
   readonly address?: Address;
 }
 
-/** Where a service is, with the variables that a person gives, and its known hosts. */
+/**
+ * The address of a service: its base URL, the variables for which a person enters values, and its
+ * known hosts.
+ */
 export type Address = Pick<TemplateDetail, 'base_url' | 'variables' | 'hosts'> & {
   readonly is_of_account?: boolean | undefined;
 };
 
-/** Whether the account does not say yet where the service is, because it was connected without the template. */
+/**
+ * Whether the account does not tell where the service is, because it was connected without the
+ * template.
+ */
 export function isUnbound(
   { account_value: value = null }: Connection,
   { is_of_account: isOfAccount }: Address,
@@ -29,9 +38,7 @@ export function isUnbound(
   return isOfAccount === true && value === null;
 }
 
-/**
- * The ways to connect a template. A template that needs no credentials has one way, which is empty.
- */
+/** The ways to connect a template. A template that needs no credentials has one empty way. */
 export function waysOf({
   ways = [],
   addresses = [],
@@ -45,9 +52,9 @@ export function waysOf({
 }
 
 /**
- * The index of the way that the form preselects: the first one that a person can use at once,
- * otherwise one that an admin has to prepare. Secrets of several parts are meant for programs, and
- * few people have one, so such a way is preselected only if there is no other.
+ * The index of the way that the form preselects: the first way that a person can use at once,
+ * otherwise a way that an admin has to prepare first. Secrets with several parts are meant for
+ * programs, and few people have them. So such a way is preselected only if there is no other.
  */
 export function findFirstWayIndex(
   ways: readonly ConnectionWay[],
@@ -59,7 +66,7 @@ export function findFirstWayIndex(
   return readyWayIndex === -1 ? Math.max(0, ways.findIndex(isPersonal)) : readyWayIndex;
 }
 
-/** The name of a variable as the label of its field: `workspace_id` is `Workspace ID`. */
+/** The label of the field for a variable: `Workspace ID` for `workspace_id`. */
 export function variableLabel(name: string): string {
   const words = name
     .replaceAll(/[_-]+/g, ' ')
@@ -68,7 +75,7 @@ export function variableLabel(name: string): string {
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
-/** What a person calls the credential that the field takes. */
+/** The name that people use for the credential, as the label of its field. */
 export function secretLabel({ label, encoding, sent_as: sentAs, parts }: NeededSecret): string {
   if (label !== undefined) return label;
   if (parts !== undefined) {
@@ -91,13 +98,15 @@ export function wayLabel({ secrets, account }: ConnectionWay, providerTitle: str
   return keys.length === 0 ? 'No credential is needed' : words;
 }
 
-/** The reference by which agents call a service: `github`, or `org/github` for the org's. */
+/**
+ * The reference by which agents call a service: `github`, or `org/github` for a service of the org.
+ */
 export const referenceOf = (name: string, tier: Tier): string =>
   tier === 'org' ? `org/${name}` : name;
 
 /**
- * The rules that would apply to a new service of this name. A rule that was remembered from an
- * approval is bound to the service of that approval, so it applies to no other service.
+ * The allow rules that would apply to a new service of this name. A rule that was remembered from
+ * an approval is bound to the service of that approval, so it applies to no other service.
  */
 export function rulesOnName(rules: readonly Rule[], reference: string): Rule[] {
   return rules.filter(
@@ -106,7 +115,9 @@ export function rulesOnName(rules: readonly Rule[], reference: string): Rule[] {
   );
 }
 
-/** Whether agents that call this name would reach the new service instead of the org's. */
+/**
+ * Whether agents that call this name would reach the new service instead of a service of the org.
+ */
 export function hidesOrgService(
   services: readonly Pick<ConnectedService, 'name' | 'tier'>[],
   { name, tier }: { name: string; tier: Tier },
@@ -114,7 +125,7 @@ export function hidesOrgService(
   return tier === 'user' && namesIn(services, 'org').includes(name);
 }
 
-/** The first free name: `github`, then `github_2`. */
+/** The first free name among `github`, `github_2` and so on. */
 export function findFreeName(wanted: string, taken: readonly string[]): string {
   const names = new Set(taken);
   let candidate = wanted;
@@ -128,8 +139,8 @@ export function findFreeName(wanted: string, taken: readonly string[]): string {
 const nameMax = 63;
 
 /**
- * The name that the form suggests. The name that an agent requested is not suggested when existing
- * rules name it, or when it would hide a service of the org.
+ * The name that the form suggests. If existing rules contain the requested name, or if it would
+ * hide a service of the org, another name is suggested.
  */
 export function firstNameOf(
   wanted: string,
@@ -151,7 +162,7 @@ export function firstNameOf(
   ]);
 }
 
-/** The names that are already taken in that tier. */
+/** The names that are already taken in this tier. */
 export function namesIn(
   things: readonly { readonly name: string; readonly tier: Tier }[],
   tier: Tier,
@@ -164,7 +175,7 @@ export function namesIn(
 
 /**
  * The stored secrets that fit: those with the name that the template suggests, and those that may
- * already go to the hosts of the service.
+ * already be sent to the hosts of the service.
  */
 export function findFittingSecrets(
   secrets: readonly Secret[],
@@ -183,7 +194,8 @@ export function findFittingSecrets(
 ): Secret[] {
   const hasFittingName = ({ name }: Secret) =>
     name === needed.default_secret_name || name === chosen;
-  // A secret of several parts cannot be used for a scheme that takes a plain value.
+  // A scheme that needs several parts cannot use a plain value, and only the name of a secret shows
+  // that it has the parts.
   const mayGoToHosts = ({ allowed_hosts: allowed }: Secret) =>
     needed.parts === undefined && hosts.length > 0 && hosts.every((host) => allowed.includes(host));
   return secrets
@@ -197,7 +209,8 @@ export function findFittingSecrets(
 }
 
 /**
- * The hosts that the secret is sent to: those of the service, and the one that issues its tokens.
+ * The hosts that the secret is sent to: those of the service, and the host that issues tokens for
+ * the secret.
  */
 export function hostsOfSecret(
   { token_hosts: tokenHosts = [] }: NeededSecret,
@@ -206,7 +219,7 @@ export function hostsOfSecret(
   return [...new Set([...hosts, ...tokenHosts])];
 }
 
-/** The hosts to which the secret could not be sent before. */
+/** The hosts to which the secret may not be sent yet. */
 export function findNewHosts(
   { allowed_hosts: allowed }: Secret,
   hosts: readonly string[],
@@ -214,7 +227,7 @@ export function findNewHosts(
   return hosts.filter((host) => !allowed.includes(host));
 }
 
-/** The connected accounts at the provider, those that work first. */
+/** The connected accounts at the provider. Accounts that work come first. */
 export function findFittingConnections(
   connections: readonly Connection[],
   { account, tier }: { account: NeededConnection | null; tier: Tier },
@@ -228,8 +241,8 @@ export function findFittingConnections(
 }
 
 /**
- * Whether calls with the account will probably succeed. An account whose access the provider refused
- * is connected again first, like one whose access has ended.
+ * Whether calls with the account will probably succeed. If the provider refused the account, or its
+ * access has ended, it has to be connected again first.
  */
 export const isUsable = ({ status, refused_at: refusedAt = null }: Connection): boolean =>
   status === 'active' && refusedAt === null;
@@ -238,7 +251,7 @@ export const isUsable = ({ status, refused_at: refusedAt = null }: Connection): 
 export const isRefused = ({ refused_at: refusedAt = null }: Secret): boolean => refusedAt !== null;
 
 /**
- * The scopes that the account has granted neither directly nor by another scope that implies them.
+ * The scopes that the account lacks. A scope is not missing if another granted scope implies it.
  */
 export function findMissingScopes(connection: Connection, scopes: readonly string[]): string[] {
   const { granted_scopes: granted, implied_scopes: implied = [] } = connection;
@@ -246,8 +259,8 @@ export function findMissingScopes(connection: Connection, scopes: readonly strin
 }
 
 /**
- * The preselected scopes: those that the request names, otherwise those that the requested actions
- * need, otherwise those that reads need.
+ * The preselected scopes: those that the request names, otherwise those for the requested actions,
+ * otherwise those for reading.
  */
 export function preselectScopes(
   account: NeededConnection,
@@ -258,7 +271,7 @@ export function preselectScopes(
   return needed.length > 0 ? [...new Set(needed)] : (account.presets?.read_only ?? account.scopes);
 }
 
-/** The values that the person gave for the variables of the address. */
+/** The values that the person entered for the variables of the address. */
 export function givenValues(
   { variables }: Pick<Address, 'variables'>,
   values: Readonly<Record<string, string>>,
@@ -288,8 +301,7 @@ function hostIn(url: string): string[] {
 }
 
 /**
- * The summary of an action with `…` in place of the values that only a call has: `List issues of
- * …`.
+ * The summary of an action, with `…` in place of values that only a call has: `List issues of …`.
  */
 export function shortenSummary(summary: string): string {
   return summary

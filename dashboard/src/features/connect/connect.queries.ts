@@ -21,7 +21,8 @@ export const templateQuery = (key: string) =>
     queryKey: ['template', key],
     queryFn: ({ signal }) =>
       request<TemplateDetail>(`/v1/templates/${encodeURIComponent(key)}`, { signal }),
-    // The template is loaded once, because the form must not change while a person fills it in.
+    // The template is loaded only once, because the form must not change while a person fills it
+    // in.
     staleTime: 'static',
   });
 
@@ -32,7 +33,10 @@ export const templatesQuery = () =>
     staleTime: 60_000,
   });
 
-/** The org's app at the provider, or null before an admin has registered one. */
+/**
+ * The org's app at the provider. Its `source` is `none` if no admin has registered one. Null if the
+ * gateway does not know the provider.
+ */
 export const oauthAppQuery = (provider: string) =>
   queryOptions({
     queryKey: ['oauth-app', provider],
@@ -67,7 +71,8 @@ export const servicesQuery = () =>
   });
 
 /**
- * The allow rules whose pattern begins with this reference, whichever service the reference means.
+ * The allow rules whose pattern begins with this reference, even if they are bound to another
+ * service.
  */
 export const rulesOnNameQuery = (reference: string) =>
   queryOptions({

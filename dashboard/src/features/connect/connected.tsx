@@ -8,7 +8,7 @@ import { Notice } from '../../ui/notice.tsx';
 import { VisibleText } from '../../ui/visible-text.tsx';
 import { pathOf } from '../services/service-view.ts';
 
-/** Says that the service is connected, and what the agent does next. */
+/** Says that the service is connected, and what the agent will do next. */
 export function Connected(props: { service: ConnectedService; request?: ServiceRequest }) {
   return (
     <section class="rounded-2xl border border-t-4 border-line border-t-accent bg-surface px-4 py-6 shadow-sm sm:px-6">

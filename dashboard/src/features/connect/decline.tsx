@@ -8,9 +8,7 @@ import { declineRequest, serviceRequestQuery } from './requests.queries.ts';
 
 const reasonCharactersMax = 300;
 
-/**
- * The button and form for declining a request. The reason is optional, and the agent is told it.
- */
+/** The button and the form for declining a request. A reason is optional; the agent can read it. */
 export function Decline(props: {
   request: Pick<ServiceRequest, 'id'>;
   onDeclined?: (declined: ServiceRequest) => void;
@@ -44,7 +42,7 @@ export function Decline(props: {
         onKeyDown={(event) => {
           if (event.key === 'Escape') setOpen(false);
           if (event.key !== 'Enter' || !(event.target instanceof HTMLInputElement)) return;
-          // Enter would otherwise send the form around this field, which answers it.
+          // Otherwise Enter would submit the form around this field, and so connect the service.
           event.preventDefault();
           decline();
         }}

@@ -33,7 +33,7 @@ const account = (fields: Partial<Connection>) =>
 const grantedNow = account({ granted_at: '2026-01-02T00:00:00.000Z' });
 
 describe('a person who comes back from a provider', () => {
-  test('has connected the account if access was granted meanwhile, and the page continues by itself once', () => {
+  test('counts as connected if access was granted meanwhile; the page then continues by itself once', () => {
     keepDraft(page, draft);
     expect(takeDraft(page, [grantedNow])).toMatchObject({ isGranted: true, isRefused: false });
     expect(takeDraft(page, [grantedNow])).toMatchObject({
@@ -45,7 +45,7 @@ describe('a person who comes back from a provider', () => {
   });
 
   test.for<[string, Connection[]]>([
-    ['an account that was connected before and not again', [account({})]],
+    ['an account that was not granted access again', [account({})]],
     ['an account whose access has ended', [account({ ...grantedNow, status: 'needs_reauth' })]],
     ['an account of an earlier release, without a time', [account({ granted_at: null })]],
     ['no account', []],
@@ -57,7 +57,7 @@ describe('a person who comes back from a provider', () => {
   });
 });
 
-test('a draft belongs to one page, and is deleted once the service is connected', () => {
+test('a draft belongs to one page, and is gone once it is dropped', () => {
   keepDraft(page, { ...draft, state: 'back' });
   expect(takeDraft('/requests/2', [])).toBeNull();
   expect(takeDraft(page, [])).toMatchObject({ isGranted: false, isRefused: false });
@@ -65,7 +65,7 @@ test('a draft belongs to one page, and is deleted once the service is connected'
   expect(takeDraft(page, [])).toBeNull();
 });
 
-test('versions of a template differ by tier and number', () => {
+test('versions of templates with equal numbers differ if their tiers differ', () => {
   expect(templateVersionOf({ tier: 'org', version: 2 })).not.toBe(
     templateVersionOf({ tier: 'global', version: 2 }),
   );

@@ -4,18 +4,18 @@ import type { Tier } from '#contracts/vocabulary';
 import { isUsable, waysOf } from './connect-view.ts';
 import type { Held } from './held.ts';
 
-/** What a person has entered, without the values of secrets. */
+/** What a person has entered in the form, without the values of secrets. */
 export interface Draft {
   /**
    * `away`: the person is at the provider. `refused`: the person came back without access. `back`:
-   * the person goes on from here.
+   * the person is back on the page.
    */
   readonly state: 'away' | 'refused' | 'back';
-  /** The account that the person chose, or for which the person went to the provider. */
+  /** The account that the person chose, or for whose access the person went to the provider. */
   readonly connectionId: string | null;
-  /** When the account's owner granted access before the person went to the provider. */
+  /** When access to this account was last granted before the person went to the provider. */
   readonly grantedAt: string | null;
-  /** The template that the person saw. */
+  /** The tier and version of the template that the person saw. */
   readonly template: string;
   readonly wayAt: number;
   readonly name: string;
@@ -23,7 +23,7 @@ export interface Draft {
   readonly readsAtOnce: boolean;
   readonly variables: Readonly<Record<string, string>>;
   readonly baseUrl: string;
-  /** The names of stored secrets by scheme. */
+  /** The names of stored secrets, by security scheme. */
   readonly secrets: Readonly<Record<string, string>>;
 }
 
@@ -33,7 +33,7 @@ export interface TakenDraft extends Draft {
   readonly isRefused: boolean;
 }
 
-/** Identifies a version of a template of any tier. */
+/** A text that identifies a version of a template, including its tier. */
 export const templateVersionOf = ({
   tier,
   version,
@@ -42,16 +42,16 @@ export const templateVersionOf = ({
 const storageKeyOf = (page: string) => `connect ${page}`;
 
 /**
- * Keeps what was entered while the person is at the provider. Only this tab can read it, so a link
- * cannot make the page connect anything by itself.
+ * Keeps what was entered while the person is at the provider. Only this tab can read the draft, so
+ * a link cannot make the page connect anything by itself.
  */
 export function keepDraft(page: string, draft: Draft): void {
   sessionStorage.setItem(storageKeyOf(page), JSON.stringify(draft));
 }
 
 /**
- * Reads the draft, and records how the person came back. The page continues by itself at most once,
- * and only if access was granted while the person was away.
+ * Reads the draft, and stores in it how the person came back. The page continues by itself at most
+ * once, and only if access was granted while the person was away.
  */
 export function takeDraft(page: string, connections: readonly Connection[]): TakenDraft | null {
   const text = sessionStorage.getItem(storageKeyOf(page));
@@ -72,8 +72,8 @@ export function dropDraft(page: string): void {
 }
 
 /**
- * An account that was already connected does not show that access was granted: the person may have
- * refused this time.
+ * Whether access was granted while the person was away. That the account is connected is no proof:
+ * it may have been connected before, and the person may have refused this time.
  */
 function wasGranted(draft: Draft, connections: readonly Connection[]): boolean {
   const account = connections.find(({ id }) => id === draft.connectionId);
@@ -82,7 +82,7 @@ function wasGranted(draft: Draft, connections: readonly Connection[]): boolean {
   return grantedAt !== null && grantedAt !== draft.grantedAt;
 }
 
-/** The values of variables with which the form begins. */
+/** The first values of the variables in the form. */
 export function firstVariables(
   template: TemplateDetail,
   { draft, held }: { draft: Draft | null; held: Held },

@@ -30,7 +30,7 @@ const keysOf = (text: string) => {
   return { keys: found.map(({ key }) => key), hasAllWords };
 };
 
-test('without words everything that can be connected is found, each key once', () => {
+test('an empty search finds everything that can be connected, each key once', () => {
   expect(keysOf(' ')).toEqual({ keys: ['mail', 'slack', 'discord'], hasAllWords: true });
 });
 
@@ -38,15 +38,15 @@ test('a search finds the templates that contain every word, in any letter case',
   expect(keysOf('MESSAGE remind')).toEqual({ keys: ['slack'], hasAllWords: true });
 });
 
-test('where none has every word, those with most of them come first', () => {
+test('if no template has every word, those with the most words come first', () => {
   expect(keysOf('send a chat message')).toEqual({ keys: ['discord', 'slack'], hasAllWords: false });
 });
 
-test('short words find nothing alone', () => {
+test('short words alone find nothing', () => {
   expect(keysOf('do a zebra')).toEqual({ keys: [], hasAllWords: false });
 });
 
-test('a search finds what has another word of the same meaning, after what has the word itself', () => {
+test('a search also finds templates with a synonym, after those with the word itself', () => {
   const found = (text: string) =>
     findTemplates(
       [

@@ -2,14 +2,17 @@ import type { Template } from '#contracts/http/templates';
 
 export interface FoundTemplates {
   readonly templates: readonly Template[];
-  /** False when no template has all words, and these have some of them, the best ones first. */
+  /**
+   * False if no template contains all words. Then the templates contain some of the words, and
+   * those with the most words come first.
+   */
   readonly hasAllWords: boolean;
 }
 
-/** Shorter words, such as "a" and "to", are found everywhere and tell nothing. */
+/** Shorter words, such as "a" and "to", are in almost every text, so they do not count. */
 const tellingCharactersMin = 3;
 
-/** Words that people search by, and those that descriptions have for the same. */
+/** Words that people search for, with words that descriptions use for the same thing. */
 const otherWords: Readonly<Record<string, readonly string[]>> = {
   appointment: ['calendar'],
   billing: ['payments', 'invoices'],
@@ -40,7 +43,7 @@ const otherWords: Readonly<Record<string, readonly string[]>> = {
   wiki: ['pages'],
 };
 
-/** The words that mean the same as this one, which may be a plural, or not typed to its end. */
+/** Words with the same meaning as this one. The word may be a plural, or typed only in part. */
 function otherWordsOf(word: string): readonly string[] {
   if (word.length < tellingCharactersMin) return [];
   const singular = word.replace(/s$/, '');
@@ -53,8 +56,8 @@ function otherWordsOf(word: string): readonly string[] {
 }
 
 /**
- * The connectable templates, each key once, that a person looks for with these words; those that
- * have the words themselves before those that have others of the same meaning.
+ * The connectable templates that match the words, each key once. Templates with the words
+ * themselves come before templates with words of the same meaning.
  */
 export function findTemplates(templates: readonly Template[], text: string): FoundTemplates {
   const words = text
@@ -85,7 +88,10 @@ export function findTemplates(templates: readonly Template[], text: string): Fou
   return { templates: partial.map(({ template }) => template), hasAllWords: false };
 }
 
-/** When several templates have one key, the first one is the most specific, and is connected. */
+/**
+ * If several templates have the same key, the first is the most specific one, and that one is
+ * connected.
+ */
 function connectableOf(templates: readonly Template[]): Template[] {
   const seenKeys = new Set<string>();
   return templates.filter(({ key, status, hosts, variables, published_version: published }) => {

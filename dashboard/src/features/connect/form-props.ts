@@ -11,14 +11,14 @@ import type { ServiceUpgrade } from './held.ts';
 
 export interface ConnectFormProps {
   readonly template: TemplateDetail;
-  /** The request that the form answers; absent when a person adds a service without a request. */
+  /** The request that the form answers. Absent if a person adds a service without a request. */
   readonly request?: ServiceRequest;
-  /** The element beside the button with which the person declines. */
+  /** The element with which the person declines, shown beside the button. */
   readonly decline?: JSX.Element;
-  /** The service that takes this version of the template. */
+  /** The service that is upgraded to this version of the template. Absent for a new service. */
   readonly upgrade?: ServiceUpgrade;
   readonly onConnected: (service: ConnectedService) => void;
-  /** Loads the template once more, because it was changed since the person looked at it. */
+  /** Loads the template again, because it has changed since the person looked at it. */
   readonly onChanged: () => void;
 }
 
@@ -26,8 +26,11 @@ export interface FormProps extends ConnectFormProps {
   readonly secrets: readonly Secret[];
   readonly connections: readonly Connection[];
   readonly services: readonly ConnectedService[];
-  /** Allow rules that name the suggested name of the service. */
+  /** Allow rules that contain the suggested name of the service. */
   readonly rules: readonly Rule[];
-  /** The provider's app; null when no template needs one, or when nobody knows the provider. */
+  /**
+   * The provider's app. Null if no template needs one, or if the gateway does not know the
+   * provider.
+   */
   readonly app: OauthApp | null;
 }

@@ -40,15 +40,15 @@ const held = (
     { ways, changedSchemes, connections: [connection] },
   );
 
-describe('what a service has for a newer version', () => {
-  test('is not asked for again', () => {
+describe('the credentials and variables that a service already has, when it is upgraded', () => {
+  test('are not asked for again', () => {
     const way = bySecrets(secret('token'), secret('key'));
     expect(lackingOf(way, held({ token: 'notes_token' })).secrets).toEqual([secret('key')]);
     expect(lackingOf(byAccount, held({}, { reference: 'org/notes' })).account).toBeNull();
     expect(lackingOf(byAccount, held({}, { reference: 'notes' })).account).toEqual(account);
   });
 
-  test('decides by which way it is connected: the one that uses the most of it', () => {
+  test('decide the way to connect: the one that uses the most of them', () => {
     const both = held({ token: 'a', key: 'b' });
     const ways = [byAccount, bySecrets(secret('key')), bySecrets(secret('token'), secret('key'))];
     expect(findHeldWayIndex(ways, both)).toBe(2);
@@ -59,14 +59,14 @@ describe('what a service has for a newer version', () => {
     });
   });
 
-  test('does not include a secret whose scheme takes several values now', () => {
+  test('do not include a secret whose scheme now takes several values', () => {
     const parts = [{ name: 'id', label: 'Id', secret: false, optional: false }];
     const ways = [bySecrets(secret('token', { parts }))];
     expect(held({ token: 'a' }, { ways, changedSchemes: ['token'] }).secrets).toEqual({});
     expect(held({ token: 'a' }, { ways }).secrets).toEqual({ token: 'a' });
   });
 
-  test('includes the values of variables, of which a given base URL needs none', () => {
+  test('include the values of variables, unless a base URL makes variables unnecessary', () => {
     const variable = (name: string) => ({ name, description: '', default: null });
     const address = { variables: [variable('site'), variable('area')] };
     expect(lackingVariables(address, held({}))).toEqual([variable('area')]);

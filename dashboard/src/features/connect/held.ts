@@ -5,16 +5,16 @@ import { partsOf } from '../services/service-view.ts';
 import { isUnbound } from './connect-view.ts';
 import type { Address, ConnectionWay } from './connect-view.ts';
 
-/** What a service that is upgraded has already, so that nobody is asked for it again. */
+/** What an upgraded service already has. The person is not asked for it again. */
 export interface Held {
-  /** References of secrets by security scheme. */
+  /** References of secrets, by security scheme. */
   readonly secrets: Readonly<Record<string, string>>;
   readonly connection: { readonly reference: string; readonly account: Connection } | null;
-  /** Undefined when the service was given a base URL, because that has no variables. */
+  /** Undefined if the service was given a base URL, because such an address has no variables. */
   readonly variables: Readonly<Record<string, string>> | undefined;
 }
 
-/** A service that takes a newer version of its template. */
+/** A service that is upgraded to a newer version of its template. */
 export interface ServiceUpgrade {
   readonly service: ConnectedService;
   readonly held: Held;
@@ -24,8 +24,8 @@ export interface ServiceUpgrade {
 export const nothingHeld: Held = { secrets: {}, connection: null, variables: {} };
 
 /**
- * What the service has for this version of its template. A scheme that has changed and takes several
- * values now may not take the stored one, so a person chooses.
+ * What the service already has of what this version of the template needs. If a scheme has changed
+ * and now takes several values, the stored secret may not fit, so the person chooses again.
  */
 export function heldBy(
   { credentials, variables }: Pick<ConnectedService, 'credentials' | 'variables'>,
@@ -55,7 +55,7 @@ export function heldBy(
   };
 }
 
-/** The way without what the service has already. */
+/** What the service still lacks to be connected in this way. */
 export function lackingOf(way: ConnectionWay, held: Held): ConnectionWay {
   return {
     ...way,
@@ -64,7 +64,7 @@ export function lackingOf(way: ConnectionWay, held: Held): ConnectionWay {
   };
 }
 
-/** The variables of the address for which the service has no value yet. */
+/** The variables of the address for which the service does not have a value yet. */
 export function lackingVariables(
   { variables }: Pick<Address, 'variables'>,
   held: Held,
@@ -73,13 +73,16 @@ export function lackingVariables(
   return values === undefined ? [] : variables.filter(({ name }) => !Object.hasOwn(values, name));
 }
 
-/** Whether the service has everything of this way. */
+/** Whether the service has everything that this way needs. */
 export function isHeld(way: ConnectionWay, held: Held): boolean {
   const { secrets, account } = lackingOf(way, held);
   return secrets.length === 0 && account === null;
 }
 
-/** Of the ways of which the service has everything, the index of the one that uses the most of it. */
+/**
+ * The index of the way to use: the service has everything that the way needs. If there are several,
+ * the one that uses the most credentials.
+ */
 export function findHeldWayIndex(ways: readonly ConnectionWay[], held: Held): number | undefined {
   const size = ({ secrets, account }: ConnectionWay) => secrets.length + Number(account !== null);
   const [best] = ways
@@ -89,7 +92,7 @@ export function findHeldWayIndex(ways: readonly ConnectionWay[], held: Held): nu
   return best?.index;
 }
 
-/** The credentials of this way that the service has already, as a request names them. */
+/** The credentials of this way that the service already has, in the format of API requests. */
 export function heldCredentialsOf(
   way: ConnectionWay,
   held: Held,
@@ -103,7 +106,7 @@ export function heldCredentialsOf(
   };
 }
 
-/** The hosts to which the service was not called before, of those to which it will be called. */
+/** The hosts to which the service will send requests from now on, but did not before. */
 export function newHostsOf(
   { service, held, difference }: ServiceUpgrade,
   hosts: readonly string[],
@@ -113,7 +116,7 @@ export function newHostsOf(
     : hosts.filter((host) => !service.hosts.includes(host));
 }
 
-/** Whether this way uses every credential that the service has. */
+/** Whether this way uses all credentials of the service. */
 export function usesAll(
   way: ConnectionWay,
   { credentials }: ConnectedService,

@@ -10,14 +10,14 @@ import { rulesOnNameQuery } from './connect.queries.ts';
 import { hidesOrgService, rulesOnName } from './connect-view.ts';
 import type { Connect } from './use-connect.ts';
 
-// Browsers read a pattern with the flag v, in which a hyphen in a class must be escaped.
+// Browsers read patterns with the flag `v`, so a hyphen in a character class must be escaped.
 const namePattern = '[a-z][a-z0-9_\\-]{0,62}';
 const nameRegExp = new RegExp(`^${namePattern}$`, 'v');
 const shownRulesMax = 5;
 
 /**
- * The field for the name by which agents call the service. It warns when existing rules would apply
- * to that name, and when the name would hide a service of the org.
+ * The field for the name by which agents call the service. It warns if existing rules would apply
+ * to that name, or if the name would hide a service of the org.
  */
 export function NameField(props: { form: Connect; services: readonly ConnectedService[] }) {
   const me = useMe();

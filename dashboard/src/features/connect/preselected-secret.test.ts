@@ -32,7 +32,7 @@ test.for<[string, Secret, boolean, string[]?]>([
   expect(found).toBe(isPreselected ? stored : undefined);
 });
 
-test('a secret of several parts is preselected only if it may go to the host of the tokens too', () => {
+test('a secret with several parts is preselected only if it may also be sent to the host of the token URL', () => {
   const app = { ...needed, parts: [], token_hosts: ['id.example.com'] };
   const find = (stored: Secret) => findPreselectedSecret([stored], { needed: app, hosts });
   expect(find(secret({}))).toBeUndefined();

@@ -3,9 +3,10 @@ import { findNewHosts, hostsOfSecret, isRefused } from './connect-view.ts';
 import type { NeededSecret } from './connect-view.ts';
 
 /**
- * The stored secret that the form preselects: the one of the name that the template suggests, if it
- * may already go to every host. Any other secret, and one that the provider refused, is used only by
- * a click, because it may be meant for something else and would be sent to this service.
+ * The stored secret that the form preselects. It has the name that the template suggests, may
+ * already be sent to every host, and was not refused by the provider. Any other secret is used only
+ * if the person clicks it, because it may be meant for something else and would be sent to this
+ * service.
  */
 export function findPreselectedSecret(
   fittingSecrets: readonly Secret[],

@@ -15,8 +15,8 @@ const clientIdCharactersMax = 500;
 const clientSecretCharactersMax = 2000;
 
 /**
- * The form in which an admin sets up the org's app at a provider, shown where the app is needed: to
- * connect an account.
+ * The form in which an admin sets up the org's app at a provider. It is shown when an account is to
+ * be connected and the app is missing.
  */
 export function ProviderAppForm(props: { app: OauthApp; scopes: readonly string[] }) {
   const queryClient = useQueryClient();
@@ -129,7 +129,7 @@ export function ProviderAppForm(props: { app: OauthApp; scopes: readonly string[
   );
 }
 
-/** For an MCP server whose provider nobody has set up: the gateway registers itself there. */
+/** Shown for an MCP server whose provider nobody has set up: the gateway registers itself there. */
 export function SelfRegistration(props: { provider: string; title: string; server: string }) {
   const queryClient = useQueryClient();
   const registerMutation = useMutation(() => ({
@@ -160,7 +160,7 @@ export function SelfRegistration(props: { provider: string; title: string; serve
   );
 }
 
-/** For a member: accounts cannot be connected before an admin has set up the provider. */
+/** Shown to a member: an admin has to set up the provider before accounts can be connected. */
 export function AskAdmin(props: {
   title: string;
   template: string;

@@ -23,10 +23,10 @@ import { Decline } from './decline.tsx';
 import { answerLinkOf, mayAnswer, questionOf } from './request-words.ts';
 import { requestedTemplateQuery, serviceRequestQuery } from './requests.queries.ts';
 
-/** Somebody else may answer meanwhile, or the agent may take the request back. */
+/** Meanwhile somebody else may answer the request, or the agent may withdraw it. */
 const pollEveryMs = 5_000;
 
-/** The page on which a person answers what an agent or another person asks for. */
+/** The page on which a person answers a request of an agent or of another person. */
 export function RequestPage() {
   const params = useParams<{ id: string }>();
   return (
@@ -106,7 +106,7 @@ function RequestById(props: { id: string }) {
   );
 }
 
-/** Whom the request is for: the requester's user by name, or the org's admins. */
+/** Whom the request asks: the requester's user, by name, or an admin of the org. */
 const addressee = ({ tier, requester }: ServiceRequest): string =>
   tier === 'org' ? 'an admin' : (requester.path[0] ?? requester.name);
 
@@ -122,7 +122,7 @@ function OpenRequest(props: {
         ? 'asks you to connect an account'
         : 'asks you for a secret';
 
-  // The form names the hosts that the service has by now.
+  // The form lists the current hosts of the service, so they are not listed here as well.
   const showsForm = () => props.request.kind === 'service' && mayAnswer(props.request, me());
 
   return (
@@ -215,7 +215,10 @@ function OpenRequest(props: {
   );
 }
 
-/** Where the account is: its name is the requester's choice and may not say so. */
+/**
+ * Says at which provider the account is. The name of the account does not show this reliably,
+ * because the requester chose that name.
+ */
 function AtProvider(props: { connectionId: string }) {
   const connections = useQuery(() => connectionsQuery());
   const provider = () => connections.data?.find(({ id }) => id === props.connectionId)?.provider;

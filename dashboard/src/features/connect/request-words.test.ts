@@ -6,7 +6,7 @@ const id = '01a20d44-7375-7752-b14a-9a570b059c81';
 const template = { key: 'github', title: 'GitHub' };
 
 describe('the page of a request', () => {
-  test('asks in the words of its kind', () => {
+  test('has a heading that depends on the kind of the request', () => {
     expect(questionOf({ kind: 'service', template, name: 'work' })).toBe('Connect GitHub?');
     expect(questionOf({ kind: 'connection', template, name: 'work' })).toBe(
       'Connect the account work?',
@@ -17,7 +17,7 @@ describe('the page of a request', () => {
     expect(answeredWords({ kind: 'secret' })).toBe('is stored');
   });
 
-  test('leads to the step of a secret and of an account with the scopes that were asked for', () => {
+  test('links to the page for entering the secret, or for connecting the account with the requested scopes', () => {
     expect(answerLinkOf({ id, kind: 'secret', scopes: [] })?.href).toBe(`/provide/${id}`);
     const account = { id, kind: 'connection', connection_id: 'c', scopes: ['a:b', 'c&d'] } as const;
     expect(answerLinkOf({ ...account, scopes: [...account.scopes] })?.href).toBe(
@@ -26,7 +26,7 @@ describe('the page of a request', () => {
     expect(answerLinkOf({ ...account, scopes: [] })?.href).toBe('/connect/repair/c');
   });
 
-  test('has its own form for services, and no step', () => {
+  test('has a form and no such link if the request is for a service', () => {
     expect(answerLinkOf({ id, kind: 'service', scopes: [] })).toBeNull();
   });
 });

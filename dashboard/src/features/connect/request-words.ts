@@ -3,7 +3,7 @@ import type { ServiceRequest } from '#contracts/http/requests';
 
 type RequestSubject = Pick<ServiceRequest, 'kind' | 'template' | 'name'>;
 
-/** What is asked for, in words. */
+/** What the request asks for, in words. */
 export function subjectOf({ kind, template, name }: RequestSubject): string {
   if (kind === 'secret') return `the secret ${name ?? ''}`;
   if (kind === 'connection') return `the account ${name ?? ''}`;
@@ -17,7 +17,7 @@ export function questionOf(request: RequestSubject): string {
     : `Connect ${subjectOf(request)}?`;
 }
 
-/** The heading of a request that was answered. */
+/** The rest of the heading after a request was answered, such as `is stored`. */
 export function answeredWords({ kind }: Pick<ServiceRequest, 'kind'>): string {
   return kind === 'secret' ? 'is stored' : 'is connected';
 }
@@ -25,11 +25,14 @@ export function answeredWords({ kind }: Pick<ServiceRequest, 'kind'>): string {
 interface AnswerLink {
   readonly href: string;
   readonly label: string;
-  /** Whether the gateway serves the page, and not the dashboard. */
+  /** Whether the page belongs to the gateway itself and not to the dashboard. */
   readonly isExternal: boolean;
 }
 
-/** The page on which the person does what is asked for; null for services, whose form is here. */
+/**
+ * The link to the page where the person fulfils the request. Null for services, which have their
+ * form on this page.
+ */
 export function answerLinkOf(
   request: Pick<ServiceRequest, 'id' | 'kind' | 'connection_id' | 'scopes'>,
 ): AnswerLink | null {
@@ -44,8 +47,8 @@ export function answerLinkOf(
 }
 
 /**
- * Whether this person may answer the request. Names of people are unique within an org, and the path
- * begins with the requester's user.
+ * Whether this person may answer the request. The requester's path begins with the name of its
+ * user, and names of people are unique within an org.
  */
 export function mayAnswer(
   { tier, requester }: Pick<ServiceRequest, 'tier' | 'requester'>,

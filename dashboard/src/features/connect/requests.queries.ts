@@ -20,8 +20,8 @@ export const openRequestsQuery = () =>
   });
 
 /**
- * The template that a request names: the org's, or else the built-in one. A template of the person
- * alone with the same key is not what was asked for.
+ * The template that a request names: that of the org, otherwise the built-in one. A template of the
+ * person with the same key is ignored, because the request does not mean it.
  */
 export const requestedTemplateQuery = (key: string) =>
   queryOptions({

@@ -1,13 +1,15 @@
 import type { TemplateDetail } from '#contracts/http/templates';
 
-/** Whether this is the notice board that `npm start` runs (docs/operating.md#the-sample-service). */
+/**
+ * Whether this is the notice board that `npm start` runs (docs/operating.md#the-sample-service).
+ */
 export function isSampleTemplate({ key, tier }: Pick<TemplateDetail, 'key' | 'tier'>): boolean {
   return key === 'sample' && tier === 'global';
 }
 
 /**
- * A new key of the notice board. The board opens for any key of this form, so a person need not get
- * one anywhere.
+ * A new key for the notice board. The board accepts any key of this form, so a person does not have
+ * to get one from anywhere.
  */
 export function createSampleKey(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(24));

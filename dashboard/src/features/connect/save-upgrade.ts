@@ -10,7 +10,10 @@ export interface ChosenCredentials {
   readonly credentials: { secrets?: Record<string, string>; connection?: string };
 }
 
-/** Takes the version. Credentials that are named may go to every host of the service from then on. */
+/**
+ * Upgrades the service to the version. If credentials are named in the request, they may be sent to
+ * every host of the service from then on.
+ */
 export async function saveUpgrade(
   { service, held }: ServiceUpgrade,
   {

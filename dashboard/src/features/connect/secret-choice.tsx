@@ -9,14 +9,14 @@ import { VisibleText } from '../../ui/visible-text.tsx';
 import { findNewHosts, secretLabel } from './connect-view.ts';
 import type { NeededSecret } from './connect-view.ts';
 
-/** Which secret a person chose: a stored one by its name, or a new value. */
+/** The secret that a person chose: the name of a stored secret, or a new value. */
 export interface SecretChoice {
   readonly name: string | null;
   readonly value: string;
   readonly isShown: boolean;
 }
 
-/** The field for one secret of the service. Secrets that are stored already are offered first. */
+/** The field for one secret of the service. It offers stored secrets first. */
 export function SecretChoiceField(props: {
   needed: NeededSecret;
   fittingSecrets: readonly Secret[];

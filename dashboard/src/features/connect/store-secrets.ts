@@ -8,13 +8,18 @@ interface StoreOptions {
   readonly choiceOf: (needed: NeededSecret) => SecretChoice;
   readonly tier: Tier;
   readonly hostsOf: (needed: NeededSecret) => readonly string[];
-  /** The names of the secrets that exist. */
+  /** The names of the existing secrets. */
   readonly takenNames: () => readonly string[];
-  /** The form has to know a stored secret before the next one is stored. */
+  /**
+   * Awaited after each stored secret, so that the form knows the secret before the next one is
+   * stored.
+   */
   readonly onStored: (needed: NeededSecret, name: string) => Promise<void>;
 }
 
-/** Stores the secrets that the person entered, and returns the name of each by its scheme. */
+/**
+ * Stores the secrets that the person entered. Returns the name of each secret, by security scheme.
+ */
 export async function storeNeededSecrets(
   neededSecrets: readonly NeededSecret[],
   { choiceOf, tier, hostsOf, takenNames, onStored }: StoreOptions,
@@ -26,7 +31,7 @@ export async function storeNeededSecrets(
       names[needed.scheme] = choice.name;
       continue;
     }
-    // Storing a secret under a name that exists would replace the one that others use.
+    // A secret must not get an existing name, because it would replace a secret that others use.
     const allTakenNames = [...takenNames(), ...Object.values(names)];
     // oxlint-disable-next-line no-await-in-loop -- the name of the next depends on this one
     const stored = await storeSecret({

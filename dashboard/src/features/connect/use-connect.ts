@@ -44,12 +44,12 @@ import type { ChosenCredentials } from './save-upgrade.ts';
 import type { SecretChoice } from './secret-choice.tsx';
 import { storeNeededSecrets } from './store-secrets.ts';
 
-/** The states of a connection whose name can be used again. */
+/** Connections in these states do not occupy their names. */
 const unusedStatuses: ReadonlySet<Connection['status']> = new Set(['pending', 'revoked']);
 
 /**
- * The state of the form. For the person, storing secrets, asking for an account and creating the
- * service are one step. A step that fails is repeated from the point where it failed.
+ * The state of the form. Storing secrets, asking for an account and creating the service are one
+ * step for the person. After an error, a retry continues at the part that failed.
  */
 export function useConnect(props: FormProps) {
   const me = useMe();
@@ -82,8 +82,8 @@ export function useConnect(props: FormProps) {
   const [variables, setVariables] = createStore(firstVariables(template, { draft, held }));
   const [baseUrl, setBaseUrl] = createSignal(draft?.baseUrl ?? '');
   const [choices, setChoices] = createStore<Record<string, SecretChoice>>({});
-  // A person who comes back from the provider without an account still wants another one than those
-  // that are listed, and selects a listed one only by a click.
+  // A person who comes back without access wants an account that is not listed. So no listed
+  // account is preselected.
   const [chosenConnection, setChosenConnection] = createSignal<string | null | undefined>(
     draft?.isRefused === true ? null : (draft?.connectionId ?? undefined),
   );
@@ -92,7 +92,7 @@ export function useConnect(props: FormProps) {
   const askedActions = props.request?.actions ?? [];
   // oxlint-enable solid/reactivity
   const wholeWay = (): ConnectionWay => ways[wayAt()] ?? { secrets: [], account: null };
-  /** What the person is asked for. */
+  /** What the person still has to provide. */
   const way = createMemo(() => lackingOf(wholeWay(), held));
   const address = () => way().address ?? template;
   const hosts = createMemo(() => hostsOf(address(), { variables, baseUrl: baseUrl().trim() }));
@@ -109,7 +109,7 @@ export function useConnect(props: FormProps) {
       account: way().account,
       tier: tier(),
     });
-  /** Null means an account that is not connected yet. */
+  /** The chosen account. Null for an account that is not connected yet. */
   const connection = (): Connection | null => {
     const chosen = chosenConnection();
     if (chosen === null) return null;
@@ -135,7 +135,8 @@ export function useConnect(props: FormProps) {
     if (way().account === null) return false;
     const existing = connection();
     if (existing === null || !isUsable(existing)) return true;
-    // The provider has just said which scopes it grants, so asking again would lead to a loop.
+    // The provider has just granted the scopes that it was willing to grant. Asking again would be
+    // a loop.
     if (draft?.isGranted === true && existing.id === draft.connectionId) return false;
     if (isUnbound(existing, address())) return true;
     return findMissingScopes(existing, scopes()).length > 0;
@@ -185,7 +186,8 @@ export function useConnect(props: FormProps) {
   const goToProvider = async (secrets: Record<string, string>): Promise<void> => {
     const existing = connection();
     const scopesMember = scopes().length === 0 ? {} : { scopes: [...scopes()] };
-    // An earlier attempt that was not completed is continued, so the connection keeps that name.
+    // A connection that an earlier attempt left incomplete is continued, so its name does not count
+    // as taken.
     const completedConnections = props.connections.filter(
       ({ status }) => !unusedStatuses.has(status),
     );
@@ -209,7 +211,7 @@ export function useConnect(props: FormProps) {
   };
 
   const connecting = useMutation(() => ({
-    /** Returns null when the browser leaves for the provider, before the service is connected. */
+    /** Returns null if the browser goes to the provider first: the service is not connected yet. */
     mutationFn: async (): Promise<ConnectedService | null> => {
       const secrets = await storeSecrets();
       if (leavesPage()) {
@@ -271,11 +273,11 @@ export function useConnect(props: FormProps) {
     way,
     wayAt,
     address,
-    /** The variables of the address that the person gives. */
+    /** The variables of the address for which the person enters values. */
     askedVariables,
     isAsking,
     newHosts,
-    /** Whether a service that is upgraded has all credentials of one of the ways. */
+    /** Whether an upgraded service already has all credentials of one of the ways. */
     isEverythingHeld: upgrade !== undefined && findHeldWayIndex(ways, held) !== undefined,
     isUpgrade: upgrade !== undefined,
     setWayAt: (at: number) => {
@@ -314,15 +316,15 @@ export function useConnect(props: FormProps) {
     lacksApp,
     connecting,
     isBusy,
-    /** The requested name, if a service or rules already use it. */
+    /** The requested name, if it was not suggested because a service or rules already use it. */
     takenName: () => (firstName === wantedName || name() === wantedName ? null : wantedName),
     reference: () => referenceOf(name(), tier()),
-    /** Whether the person came back from the provider without an account. */
+    /** Whether the person came back from the provider without access. */
     isBackInVain: () => draft?.isRefused === true,
     /** Whether the person entered the values for another version of the template. */
     isChanged: () => !isSameTemplate,
     isStale,
-    /** Keeps what was entered, and shows the template as it is now. */
+    /** Keeps what was entered, and loads the current version of the template. */
     lookAgain: () => {
       const names = Object.entries(choices).flatMap(([scheme, { name: stored }]) =>
         stored === null ? [] : [[scheme, stored] as const],

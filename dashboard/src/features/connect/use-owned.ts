@@ -4,7 +4,7 @@ import type { TemplateDetail } from '#contracts/http/templates';
 import { connectionsQuery, oauthAppQuery, secretsQuery } from './connect.queries.ts';
 import { waysOf } from './connect-view.ts';
 
-/** Loads the credentials that the person has already, and the app of the provider of the template. */
+/** Loads the credentials that the person already has, and the app for the template's provider. */
 export function useOwned(props: { readonly template: TemplateDetail }) {
   const provider = () =>
     waysOf(props.template).find(({ account }) => account !== null)?.account?.provider;

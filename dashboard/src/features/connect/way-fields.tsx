@@ -8,7 +8,10 @@ import type { Address } from './connect-view.ts';
 import { SecretChoiceField } from './secret-choice.tsx';
 import type { Connect } from './use-connect.ts';
 
-/** The fields for where a service is and for its credentials, without those that it has already. */
+/**
+ * The fields for the address of a service and for its credentials. What the service already has is
+ * not asked for.
+ */
 export function WayFields(props: { form: Connect; app: OauthApp | null; reason: string | null }) {
   const wayGroupId = createUniqueId();
   // Most people need no address of their own. A form that is shown again keeps the one it had.
@@ -97,7 +100,10 @@ function needsOwnAddress(form: Connect): boolean {
   return form.baseUrl() !== '' || (baseUrl === null && variables.length === 0);
 }
 
-/** An address with variables means nothing to a person before their values are entered. */
+/**
+ * The hint below the field for an own address. An address with variables is not shown, because it
+ * means nothing to a person before their values are entered.
+ */
 function ownAddressHint({ base_url: baseUrl, variables }: Address, title: string): string {
   return variables.length > 0
     ? 'Leave it empty: the address follows from what you entered above.'

@@ -11,7 +11,7 @@ const riskWords = { read: 'reads', write: 'changes', delete: 'deletes' } as cons
 /** Shows what agents can do with the connected service, and which actions ask a person first. */
 export function WhatItCanDo(props: {
   template: TemplateDetail;
-  /** The actions that the agent named. */
+  /** The actions that the agent named in its request. */
   requestedActions: readonly string[];
   readsAtOnce: boolean;
   onReadsAtOnce: (atOnce: boolean) => void;
@@ -95,7 +95,9 @@ export function WhatItCanDo(props: {
   );
 }
 
-/** Says how many actions read and how many change something, without a zero. */
+/**
+ * How many actions read and how many change something, as a sentence. Counts of zero are left out.
+ */
 export function countSentence(reads: number, others: number): string {
   const all = reads + others === 1 ? 'One action' : `All ${reads + others} actions`;
   if (others === 0) return reads === 1 ? `${all}, which reads` : `${all} only read`;

@@ -18,7 +18,10 @@ import { accountStateOf, scopesInWords } from './credentials-view.ts';
 import { deleteConnection, goToProvider, refreshConnection } from './credentials.queries.ts';
 import { UsedBy } from './used-by.tsx';
 
-/** One account at a provider: what it may do, its state, and how to renew or end it. */
+/**
+ * The card of one account at a provider: its access, its state, and buttons to renew and disconnect
+ * it.
+ */
 export function AccountCard(props: {
   connection: Connection;
   usedBy: readonly string[];
@@ -112,7 +115,10 @@ export function AccountCard(props: {
   );
 }
 
-/** What the account may do, in the words of the catalogue; they are looked up when it is opened. */
+/**
+ * What the account may be used for, in words from the catalogue. The words are loaded when a person
+ * opens this part.
+ */
 function Scopes(props: { connection: Connection }) {
   const [isOpen, setOpen] = createSignal(false);
   const template = useQuery(() => ({
@@ -220,7 +226,9 @@ function AccountActs(props: {
                 <VisibleText text={props.connection.account_label ?? props.connection.name} />?
               </>
             }
-            consequences={<WhatStops usedBy={props.usedBy} isUseKnown={props.isUseKnown} />}
+            consequences={
+              <DisconnectConsequences usedBy={props.usedBy} isUseKnown={props.isUseKnown} />
+            }
             yes="Yes, disconnect"
             isBusy={ending.isPending}
             error={ending.error}
@@ -232,7 +240,7 @@ function AccountActs(props: {
   );
 }
 
-function WhatStops(props: { usedBy: readonly string[]; isUseKnown: boolean }) {
+function DisconnectConsequences(props: { usedBy: readonly string[]; isUseKnown: boolean }) {
   return (
     <>
       <Show

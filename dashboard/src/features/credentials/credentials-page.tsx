@@ -19,7 +19,7 @@ import { sortAccounts, sortSecrets, usersOf } from './credentials-view.ts';
 import { NewSecret } from './new-secret.tsx';
 import { SecretCard } from './secret-card.tsx';
 
-/** The secrets and the accounts by which services are called. */
+/** The page with the secrets and accounts that services use. */
 export function CredentialsPage() {
   const [search] = useSearchParams<{ show?: string; open?: string }>();
   const showsAccounts = () => search.show === 'accounts';

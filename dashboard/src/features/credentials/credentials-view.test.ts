@@ -26,7 +26,7 @@ const anAccount = (differences: Partial<Connection> = {}) =>
     ...differences,
   }) as Connection;
 
-test('an account is used by the services that name it in its own tier', () => {
+test('an account is used by the services that refer to its name and tier', () => {
   const services = [
     aService({ credentials: { secrets: {}, connection: 'github' } }),
     aService({
@@ -39,7 +39,7 @@ test('an account is used by the services that name it in its own tier', () => {
   expect(usersOf(anAccount({ tier: 'org' }), services)).toEqual(['org/shared']);
 });
 
-test('the state of an account is said in words, and those that do not work come first', () => {
+test('the state of an account is described in words, and accounts that do not work come first', () => {
   const accounts = [
     anAccount({ name: 'ended', status: 'revoked' }),
     anAccount({ name: 'fine' }),
@@ -51,7 +51,7 @@ test('the state of an account is said in words, and those that do not work come 
   ).toEqual(['old: To renew', 'refused: Refused', 'fine: Connected', 'ended: Disconnected']);
 });
 
-test('scopes have the words of the template, where it has some', () => {
+test('scopes are described in the words of the template, if the template has words for them', () => {
   const template = {
     ways: [
       [
@@ -73,7 +73,7 @@ test('scopes have the words of the template, where it has some', () => {
   expect(scopesInWords(anAccount(), null)[0]?.words).toBeNull();
 });
 
-test('the parts of a secret are those of the scheme that a service uses it for', () => {
+test('a secret has the parts of the security scheme for which a service uses it', () => {
   const secret = {
     kind: 'secret' as const,
     scheme: 'token',
@@ -89,7 +89,7 @@ test('the parts of a secret are those of the scheme that a service uses it for',
   expect(neededSecretOf(service, { ways: [[other]] }, 'github_token')).toBeUndefined();
 });
 
-test('deleting a secret names what stops', () => {
+test('before a secret is deleted, the text says how many services will stop working', () => {
   const use = { id: '1', name: 'github', tier: 'user' as const, owner_id: null };
   expect(describeSecretUses({ used_by: [] })).toContain('No connected service');
   expect(describeSecretUses({ used_by: [use] })).toBe('This service cannot be called any more:');
@@ -99,7 +99,7 @@ test('deleting a secret names what stops', () => {
   );
 });
 
-test('the organisation’s secret takes the place of a person’s own of the same name', () => {
+test('a secret of the org replaces a person’s own secret of the same name', () => {
   const own = { name: 'github_token', tier: 'user' } as SecretDetail;
   const shared = { name: 'github_token', tier: 'org' } as SecretDetail;
   const other = { name: 'slack_token', tier: 'org' } as SecretDetail;

@@ -7,10 +7,12 @@ import type { NeededSecret } from '../connect/connect-view.ts';
 import { serviceReferenceOf } from '../services/service-view.ts';
 import type { StateTone } from '../services/service-view.ts';
 
-/** The most services that one secret lists; there may be more. */
+/**
+ * The most services that the API lists for one secret. If there are that many, there may be more.
+ */
 const usesListed = 50;
 
-/** What stops working when the secret is deleted, in one sentence. */
+/** A sentence about what stops working when the secret is deleted. */
 export function describeSecretUses({ used_by: uses }: Pick<SecretDetail, 'used_by'>): string {
   if (uses.length === 0) {
     return 'No connected service that you can see uses it. Calls by URL that name it stop working.';
@@ -21,8 +23,9 @@ export function describeSecretUses({ used_by: uses }: Pick<SecretDetail, 'used_b
 }
 
 /**
- * The secret of the organisation that services of the person call with once the person's own secret
- * of that name is deleted. Where it may not go to the host of a service, the service stops instead.
+ * The reference of the org's secret with the same name. Once the person's own secret is deleted,
+ * the person's services use it instead. A service stops working if that secret may not be sent to
+ * its host.
  */
 export function findSubstitute(
   secret: Pick<SecretDetail, 'name' | 'tier'>,
@@ -44,7 +47,10 @@ export function usersOf(
     .map((service) => referenceOf(service.name, service.tier));
 }
 
-/** A service that calls with this secret, by its name in permission keys. */
+/**
+ * A service that uses this secret. `secretReference` is the name in permission keys, such as
+ * `org/token`.
+ */
 export function findUser(
   services: readonly ConnectedService[],
   secretReference: string,
@@ -54,7 +60,7 @@ export function findUser(
   );
 }
 
-/** What the template of a service says about the secret that the service calls with. */
+/** What the template of a service contains about the secret that the service uses. */
 export function neededSecretOf(
   { credentials }: Pick<ConnectedService, 'credentials'>,
   { ways = [] }: Pick<TemplateDetail, 'ways'>,
@@ -84,11 +90,11 @@ export function accountStateOf(connection: Connection): {
 
 export interface ScopeWords {
   readonly scope: string;
-  /** What the scope lets the account do; null where the catalogue has no words for it. */
+  /** What the scope allows, in words. Null if the catalogue has no words for it. */
   readonly words: string | null;
 }
 
-/** The granted scopes with the words that the catalogue entry has for them. */
+/** The granted scopes, each with the words for it in the template. */
 export function scopesInWords(
   { granted_scopes: granted, provider }: Pick<Connection, 'granted_scopes' | 'provider'>,
   template: Pick<TemplateDetail, 'ways'> | null,
@@ -107,7 +113,10 @@ export function scopesInWords(
   }));
 }
 
-/** Those that do not work first, those that ended last, otherwise by name. */
+/**
+ * Accounts that do not work come first, then the others, and disconnected ones last. Equal ones are
+ * sorted by name.
+ */
 export function sortAccounts(connections: readonly Connection[]): Connection[] {
   const rank = (connection: Connection) => {
     const { tone } = accountStateOf(connection);
@@ -118,7 +127,7 @@ export function sortAccounts(connections: readonly Connection[]): Connection[] {
   );
 }
 
-/** Refused ones first, otherwise by name. */
+/** Refused secrets come first. Equal ones are sorted by name. */
 export function sortSecrets(secrets: readonly SecretDetail[]): SecretDetail[] {
   return secrets.toSorted(
     (one, other) =>

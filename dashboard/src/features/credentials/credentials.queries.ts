@@ -21,7 +21,7 @@ export const secretVersionsQuery = (id: string) =>
     queryFn: ({ signal }) => listAll<SecretVersion>(`${secretPath(id)}/versions`, signal),
   });
 
-/** The template that a service was made from. */
+/** The template that a service was created from. */
 export const templateOfServiceQuery = ({ template, template_tier: tier }: TemplateOfService) =>
   queryOptions({
     queryKey: ['template', template, tier],
@@ -32,7 +32,7 @@ export const templateOfServiceQuery = ({ template, template_tier: tier }: Templa
     staleTime: 60_000,
   });
 
-/** The version of the service's template that an upgrade takes. */
+/** The version of a service's template to which the service is upgraded. */
 export const templateVersionQuery = (
   { template, template_tier: tier }: TemplateOfService,
   version: number,
@@ -44,7 +44,7 @@ export const templateVersionQuery = (
         `/v1/templates/${encodeURIComponent(template)}?tier=${tier}&version=${version}`,
         { signal },
       ),
-    // A version never changes, and the form must not while a person fills it in.
+    // A version never changes. The form must not change either while a person fills it in.
     staleTime: 'static',
   });
 
@@ -65,8 +65,8 @@ export const deleteConnection = (id: string) =>
   request<void>(connectionPath(id), { method: 'DELETE' });
 
 /**
- * Leads the browser to the provider, by the page of the gateway that says what for; the person
- * comes back to `returnTo`.
+ * Sends the browser to the page of the gateway that explains the access, which leads on to the
+ * provider. Afterwards the person comes back to `returnTo`.
  */
 export async function goToProvider(body: CreateConnectionBody, returnTo: string): Promise<void> {
   const asked = await askForConnection(body);

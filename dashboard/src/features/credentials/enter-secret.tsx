@@ -17,17 +17,20 @@ import { findUser, neededSecretOf } from './credentials-view.ts';
 import { templateOfServiceQuery } from './credentials.queries.ts';
 
 interface EnterSecretProps {
-  /** `github_token`, or `org/github_token` for the org's. */
+  /** The reference of the secret: `github_token`, or `org/github_token` for a secret of the org. */
   reference: string;
-  /** The hosts of a secret that is not stored yet; absent when a stored one keeps its own. */
+  /**
+   * The hosts of a secret that is not stored yet. Absent for a stored secret, which keeps its own
+   * hosts.
+   */
   hosts?: readonly string[];
   onStored: () => void;
   onCancel?: () => void;
 }
 
 /**
- * Takes the value of a secret, in one field for each of its parts if it has several. The value is
- * never shown again, neither here nor anywhere else.
+ * The form for entering the value of a secret. If the value has several parts, each part has its
+ * own field. The value is never shown again anywhere.
  */
 export function EnterSecret(props: EnterSecretProps) {
   const services = useQuery(() => servicesQuery());
@@ -36,7 +39,7 @@ export function EnterSecret(props: EnterSecretProps) {
     ...templateOfServiceQuery(user() ?? { template: '', template_tier: 'global' }),
     enabled: user() !== undefined,
   }));
-  // Whether the value has parts is known before anything is entered.
+  // The form is shown only when it is known whether the value has parts.
   const isKnown = () =>
     services.isError ||
     (services.data !== undefined && (user() === undefined || !template.isPending));

@@ -4,14 +4,14 @@ import { FieldError, describedBy, fieldLook } from '../../ui/field.tsx';
 
 const rowsMax = 10;
 
-/** The hosts to which a secret may be sent, one a line. */
+/** The field for the hosts to which a secret may be sent, one host on each line. */
 export function HostsField(props: {
   hint: string;
   value: string;
   onChange: (value: string) => void;
   isRequired: boolean;
   error: string | undefined;
-  /** Whether typing goes there at once, because a person has just opened the form. */
+  /** Whether the field gets the focus at first, because a person has just opened the form. */
   hasFocus?: boolean;
 }) {
   const id = createUniqueId();

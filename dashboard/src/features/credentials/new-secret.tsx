@@ -20,7 +20,7 @@ import { descriptionMax } from './secret-settings.tsx';
 const nameMax = 63;
 const fields: readonly FieldName[] = ['name', 'value', 'allowed_hosts', 'description'];
 
-/** Stores a secret that no service uses yet. */
+/** The form for storing a secret that no service uses yet. */
 export function NewSecret(props: {
   secrets: readonly Secret[];
   onStored: (secret: Secret) => void;
@@ -39,7 +39,7 @@ export function NewSecret(props: {
   let form: HTMLFormElement | undefined;
   const focusField = (selector: string) => form?.querySelector<HTMLElement>(selector)?.focus();
 
-  /** Storing under a name that exists would replace the value that services are called with. */
+  /** A secret must not get an existing name, because it would replace a value that services use. */
   const isTaken = () => namesIn(props.secrets, tier()).includes(name().trim());
   const storing = useMutation(() => ({
     mutationFn: () =>

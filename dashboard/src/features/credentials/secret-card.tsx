@@ -23,7 +23,9 @@ import { UsedBy } from './used-by.tsx';
 
 type Act = 'value' | 'settings' | 'versions' | 'delete';
 
-/** One secret: where it may go, what uses it, and everything that its owner can do with it. */
+/**
+ * The card of one secret: its hosts, the services that use it, and what its owner can do with it.
+ */
 export function SecretCard(props: { secret: SecretDetail; isOpen: boolean }) {
   const me = useMe();
   const titleId = createUniqueId();

@@ -7,7 +7,7 @@ const refusal = (path: string, message: string) =>
   new ApiError('invalid_params', 'Correct it.', { issues: [{ path, message }] });
 const hosts = ['a.example.com', 'https://b'];
 
-test('an error is shown at its field, and names the wrong host', () => {
+test('an error is shown at its field, and contains the wrong host', () => {
   const ofHost = refusal('allowed_hosts.1', 'must be a host');
   expect(errorOfField(ofHost, 'allowed_hosts', hosts)).toBe('https://b must be a host.');
   expect(errorOfField(ofHost, 'name', hosts)).toBeUndefined();
@@ -17,7 +17,7 @@ test('an error is shown at its field, and names the wrong host', () => {
   ).toBe('Give the hosts.');
 });
 
-test('an error of no field is told elsewhere', () => {
+test('an error that belongs to no field of the form is shown elsewhere', () => {
   const fields = ['name', 'value'] as const;
   expect(isSaidByField(refusal('name', 'must be short'), fields)).toBe(true);
   expect(isSaidByField(refusal('tier', 'must be user'), fields)).toBe(false);

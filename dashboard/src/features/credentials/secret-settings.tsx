@@ -14,7 +14,7 @@ import type { SecretField } from './secret-errors.ts';
 
 export const descriptionMax = 500;
 
-/** Changes where a secret may be sent, and what is written about it. */
+/** The form for changing the hosts and the description of a secret. */
 export function SecretSettings(props: { secret: SecretDetail; onDone: () => void }) {
   const queryClient = useQueryClient();
   // oxlint-disable solid/reactivity -- a person changes what is stored now

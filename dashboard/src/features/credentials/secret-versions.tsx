@@ -9,7 +9,7 @@ import { TimeAgo } from '../../ui/times.tsx';
 import { Loading } from '../services/parts.tsx';
 import { restoreSecretVersion, secretVersionsQuery } from './credentials.queries.ts';
 
-/** The versions of a secret without their values; an earlier one can be taken again. */
+/** The versions of a secret, without their values. An earlier version can be restored. */
 export function SecretVersions(props: { secret: SecretDetail; onDone: () => void }) {
   const queryClient = useQueryClient();
   const versions = useQuery(() => secretVersionsQuery(props.secret.id));

@@ -35,8 +35,8 @@ const titles: Readonly<Record<StepName, string>> = {
 };
 
 /**
- * The first steps of a person, from an agent to the first approved call. It goes away when all are
- * done, or when the person closes it.
+ * The first steps of a person, from adding an agent to connecting a program of their own. The list
+ * disappears when all steps are done, or when the person closes it.
  */
 export function Checklist() {
   const me = useMe();
@@ -68,12 +68,12 @@ function OpenChecklist() {
     enabled: agent()?.id !== undefined,
     refetchInterval: askAgainMs / 4,
   });
-  const keys = useQuery(() => ({ ...keysQuery(agent()?.id ?? ''), ...ofAgent() }));
+  const agentKeys = useQuery(() => ({ ...keysQuery(agent()?.id ?? ''), ...ofAgent() }));
   const clients = useQuery(() => ({ ...clientsQuery(agent()?.id ?? ''), ...ofAgent() }));
   const realClient = () => {
     if (agent() === null) return null;
-    if (keys.data === undefined || clients.data === undefined) return undefined;
-    return findRealClient(keys.data.items, clients.data.items);
+    if (agentKeys.data === undefined || clients.data === undefined) return undefined;
+    return findRealClient(agentKeys.data.items, clients.data.items);
   };
   const progress = createMemo(() =>
     progressOf({
@@ -91,7 +91,8 @@ function OpenChecklist() {
   const doneCount = (done: Readonly<Record<StepName, boolean>>) =>
     stepNames.filter((name) => done[name]).length;
 
-  // The end is shown to a person who was here before it, and not to one who did all of it long ago.
+  // Whether a step was still open on this page. Only then is the finished list shown: a person who
+  // did everything long ago does not see it.
   const [wasUnfinished, setWasUnfinished] = createSignal(false);
   createEffect(() => {
     const done = progress();

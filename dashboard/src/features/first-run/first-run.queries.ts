@@ -7,7 +7,7 @@ import { createService, storeSecret } from '../connect/connect.queries.ts';
 import { findFreeName, namesIn } from '../connect/connect-view.ts';
 import { createSampleKey } from '../connect/sample-key.ts';
 
-/** The number of approvals with this status, as far as it matters: none, or at least one. */
+/** Whether there are approvals with this status: 1 if there is at least one, otherwise 0. */
 export const anyApprovalQuery = (status: 'any' | 'decided') =>
   queryOptions({
     queryKey: ['approvals', 'any', status],
@@ -20,7 +20,7 @@ export const anyApprovalQuery = (status: 'any' | 'decided') =>
 
 const sampleSecretName = 'sample_key';
 
-/** Connects the notice board for the person, with a key of its own. */
+/** Connects the notice board for the person, with a new key. */
 export async function connectSample(secrets: readonly Secret[]): Promise<void> {
   const name = findFreeName(sampleSecretName, namesIn(secrets, 'user'));
   const secret = await storeSecret({
@@ -33,8 +33,8 @@ export async function connectSample(secrets: readonly Secret[]): Promise<void> {
 }
 
 /**
- * Asks for a note on the board, as the agent whose key this is: the person's session is not sent,
- * and the call meets the same rules as any other of the agent.
+ * Calls the notice board as the agent to which this key belongs, to pin a note. The request does
+ * not contain the person's session, so the same rules apply as to any other call of the agent.
  */
 export async function askAsAgent({ key, text }: { key: string; text: string }) {
   const response = await fetch('/v1/actions/call', {

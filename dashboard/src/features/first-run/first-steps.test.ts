@@ -9,17 +9,17 @@ const keyOf = (name: string, lastUsedAt: string | null) =>
 const at = '2026-11-24T12:00:00.000Z';
 
 describe('the progress of the first steps', () => {
-  it('is unknown until every answer is there', () => {
+  it('is unknown until everything is known', () => {
     expect(progressOf({ ...known, decidedCount: undefined })).toBeUndefined();
     expect(progressOf({ ...known, agent: undefined })).toBeUndefined();
   });
 
-  it('goes on with the first step that is not done, also when a later one is', () => {
+  it('continues with the first step that is not done, even if a later step is done', () => {
     const progress = progressOf({ ...known, agent: { name: 'bot' }, approvalsCount: 1 });
     expect(progress && nextStepOf(progress)).toBe('service');
   });
 
-  it('ends when all are done', () => {
+  it('ends when all steps are done', () => {
     const progress = progressOf({
       agent: { name: 'bot' },
       servicesCount: 1,
@@ -31,8 +31,8 @@ describe('the progress of the first steps', () => {
   });
 });
 
-describe('a real client', () => {
-  it('is a key or program that was used, and never the key of this page', () => {
+describe('the first real client of a person', () => {
+  it('is a key or program that was used, but never the key that the dashboard itself uses', () => {
     expect(findRealClient([keyOf(playKeyName, at), keyOf('laptop', null)], [])).toBeNull();
     expect(findRealClient([keyOf('laptop', at)], [])).toEqual({ name: 'laptop', at });
   });

@@ -4,7 +4,7 @@ import type { McpConnection } from '#contracts/http/oauth-clients';
 export const stepNames = ['agent', 'service', 'ask', 'decide', 'client'] as const;
 export type StepName = (typeof stepNames)[number];
 
-/** What is known of a person's first steps; undefined while it is not known yet. */
+/** What is known about a person's first steps. Members are undefined until they are known. */
 export interface KnownState {
   readonly agent: Pick<Identity, 'name'> | null | undefined;
   readonly servicesCount: number | undefined;
@@ -15,7 +15,10 @@ export interface KnownState {
 
 export type Progress = Readonly<Record<StepName, boolean>>;
 
-/** Which steps are done; undefined until everything is known, so that no step changes back. */
+/**
+ * Which steps are done. Undefined until everything is known, so that no step seems to be undone
+ * again.
+ */
 export function progressOf(state: KnownState): Progress | undefined {
   const { agent, servicesCount, approvalsCount, decidedCount, client } = state;
   if (agent === undefined || client === undefined) return undefined;
@@ -31,11 +34,11 @@ export function progressOf(state: KnownState): Progress | undefined {
   };
 }
 
-/** The step to take now; undefined when all are done. */
+/** The first step that is not done. Undefined when all steps are done. */
 export const nextStepOf = (progress: Progress): StepName | undefined =>
   stepNames.find((name) => !progress[name]);
 
-/** The agent that the steps are about: the first of the person's own that can act. */
+/** The agent that the steps are about: the first active agent of the person. */
 export function firstAgentOf(identities: readonly Identity[], personId: string): Identity | null {
   const own = identities.filter(
     ({ kind, owner_id: ownerId }) => kind === 'agent' && ownerId === personId,
@@ -43,16 +46,16 @@ export function firstAgentOf(identities: readonly Identity[], personId: string):
   return own.find(({ status }) => status === 'active') ?? null;
 }
 
-/** A program of the person's that has made a request. */
+/** A program of the person that has made a request. */
 export interface RealClient {
   readonly name: string;
   readonly at: string;
 }
 
-/** The name of the key with which this page makes calls as the agent. */
+/** The name of the key with which the first steps make calls as the agent. */
 export const playKeyName = 'first call from the dashboard';
 
-/** The program that has used the agent first, other than this page. */
+/** A program that has used the agent, other than the dashboard itself. */
 export function findRealClient(
   keys: readonly PublicAgentKey[],
   clients: readonly McpConnection[],

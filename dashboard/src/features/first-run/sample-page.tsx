@@ -21,12 +21,13 @@ interface Note {
 }
 
 /**
- * Events tell when an approved call has ended. Calls that nobody was asked about, and a board that
- * was restarted, are found by asking again, which is seldom because each time is a call on record.
+ * Events only report the end of approved calls. Calls that needed no approval and a restart of the
+ * board cause no event, so the page also polls. It polls seldom, because every poll is a call in
+ * the audit log.
  */
 const askAgainMs = 30_000;
 
-/** The notes of the person's own board, read by a call like any other. */
+/** The notes on the person's own board. They are read by an ordinary call through the gateway. */
 const notesQuery = () =>
   queryOptions({
     queryKey: ['sample', 'notes'],
@@ -41,7 +42,7 @@ const notesQuery = () =>
     refetchInterval: askAgainMs,
   });
 
-/** The notice board as it is now (docs/operating.md#the-sample-service). */
+/** The page that shows the notes on the notice board (docs/operating.md#the-sample-service). */
 export function SamplePage() {
   useTitle(() => 'Notice board');
   const services = useQuery(() => servicesQuery());

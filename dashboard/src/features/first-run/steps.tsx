@@ -103,8 +103,8 @@ export function ServiceStep() {
 }
 
 /**
- * The key with which the page makes calls as the agent. It is kept in the memory of the page only,
- * so a page that was loaded again makes another one.
+ * The key with which the page makes calls as the agent. It is kept only in the memory of the page,
+ * so after a reload the page creates a new key.
  */
 const [playKey, setPlayKey] = createSignal<{ readonly agentId: string; readonly key: string }>();
 

@@ -38,7 +38,7 @@ export function OutcomeCounts(props: { usage: Usage; none: JSX.Element }) {
 
 export function CallList(props: { calls: readonly LastCall[]; none: JSX.Element }) {
   const services = useQuery(() => servicesQuery());
-  /** The title of the service that has this name today; the name where none has it. */
+  /** The title of the service that has this name now. If there is none, the name itself. */
   const titleOf = (reference: string) =>
     services.data?.find(({ name, tier }) => referenceOf(name, tier) === reference)?.title ??
     reference;
@@ -99,7 +99,7 @@ function CallLine(props: { call: LastCall; titleOf: (service: string) => string 
   );
 }
 
-/** The word between a caller and a service. A call by full URL has no service name. */
+/** The separator between caller and service. A call by full URL has no service name. */
 function separatorOf({ who, service }: LastCall): string {
   if (service === 'http') return who === null ? 'direct HTTP' : ', direct HTTP';
   return who === null || service === null ? '' : ' on ';

@@ -37,7 +37,7 @@ const everything = {
   ] as unknown as ConnectedService[],
 };
 
-test('a person fixes what is their own, and an admin also what belongs to the org', () => {
+test('a person fixes their own problems, and an admin also those of the org', () => {
   const own = ['ended', 'refused', 'refused secret', 'service'];
 
   expect(fixesOf(everything, member).map(({ id }) => id)).toEqual(own);
@@ -51,7 +51,7 @@ test('a person fixes what is their own, and an admin also what belongs to the or
   ]);
 });
 
-test('an account is connected again on the page of the gateway', () => {
+test('an account is connected again on a page of the gateway itself', () => {
   const [ended] = fixesOf(everything, member);
 
   expect(ended).toMatchObject({
@@ -60,7 +60,7 @@ test('an account is connected again on the page of the gateway', () => {
   });
 });
 
-test('a refused secret, a missing one and changed tools are fixed where they are shown', () => {
+test('a refused secret, a missing secret and changed tools are fixed on the pages that show them', () => {
   const missing = [{ kind: 'secret', name: 'org/mail_key', status: 'absent' }];
   const lost = { ...ofOrg, id: 'lost', name: 'mail', title: 'Mail', missing };
   const services = [...everything.services, lost as unknown as ConnectedService];
@@ -74,7 +74,7 @@ test('a refused secret, a missing one and changed tools are fixed where they are
   ]);
 });
 
-test('one tool is not spoken of as many', () => {
+test('the sentence about changed tools uses the singular for one tool', () => {
   const sentences = fixesOf(everything, admin)
     .slice(-2)
     .map(({ before, name, after }) => `${before} ${name} ${after}`);

@@ -5,10 +5,12 @@ import type { ConnectedService } from '#contracts/http/services';
 import { referenceOf } from '../connect/connect-view.ts';
 import { credentialPathOf, pathOf } from '../services/service-view.ts';
 
-/** What a person has to put right, and where. */
+/** A problem that the person should fix, with a link to the page where it can be fixed. */
 export interface Fix {
   readonly id: string;
-  /** The name comes from a person or a provider; `before` and `after` are the dashboard's text. */
+  /**
+   * The name comes from a person or a provider. `before` and `after` are texts of the dashboard.
+   */
   readonly name: string;
   readonly before: string;
   readonly after: string;
@@ -79,7 +81,10 @@ function fixForSecret({ id, name, tier, refused_at: refusedAt = null }: Secret):
   ];
 }
 
-/** A secret that a service needs and that was deleted; an ended account stands for itself. */
+/**
+ * The problem that a secret of the service is missing. Missing accounts are not listed here,
+ * because an account whose access has ended is listed as a problem of its own.
+ */
 function fixForMissing(service: ConnectedService): Fix[] {
   const secret = service.missing?.find(({ kind }) => kind === 'secret');
   if (secret === undefined || service.status === 'disabled') return [];

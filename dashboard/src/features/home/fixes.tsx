@@ -10,7 +10,7 @@ const shownMax = 8;
 const linkClass =
   'inline-flex min-h-11 shrink-0 items-center rounded-lg border border-line-strong px-3 text-sm font-semibold hover:bg-sunken';
 
-/** What this person has to put right before calls work again. */
+/** The list of problems that this person has to fix before calls work again. */
 export function FixList(props: { fixes: readonly Fix[] }) {
   return (
     <>

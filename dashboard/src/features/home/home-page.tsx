@@ -28,7 +28,9 @@ import { fixesOf } from './fix-view.ts';
 import { FixList } from './fixes.tsx';
 import { RequestRow, WaitingList } from './waiting.tsx';
 
-/** What a person finds when they come: what waits, what to put right, and what happened meanwhile. */
+/**
+ * The home page: what waits for the person, what to fix, and what happened since the last visit.
+ */
 export function HomePage() {
   const me = useMe();
   return (
@@ -78,7 +80,8 @@ function HomeOfOwner() {
                     )}
                   </For>
                 </div>
-                {/* Without an answer nobody knows whether something waits. */}
+                {/* Not shown without an answer, because then it is unknown whether something waits.
+                    */}
                 <Show when={approvals.data !== undefined || waiting().length > 0}>
                   <WaitingList
                     items={waiting()}
@@ -135,7 +138,7 @@ function HomeOfAuditor() {
   );
 }
 
-/** In one column, `last` is below the others; in two, below the left one. */
+/** With one column, `last` is at the end. With two columns, it is below the left column. */
 function HomeFrame(props: { left: JSX.Element; right: JSX.Element; last?: JSX.Element }) {
   return (
     <main id="content" class="mx-auto max-w-6xl px-3 py-4 sm:px-6 sm:py-6">
@@ -149,11 +152,14 @@ function HomeFrame(props: { left: JSX.Element; right: JSX.Element; last?: JSX.El
   );
 }
 
-/** The most templates that are looked up for the note about missing apps. */
+/** The most templates that are loaded for the note about missing apps. */
 const templatesMax = 5;
 const orgRequestsMax = 8;
 
-/** What members ask the admins for, and what an admin has to prepare at the provider first. */
+/**
+ * What members ask of the admins. A note says if an admin first has to register an app at the
+ * provider.
+ */
 function OrgRequests(props: { requests: ReturnType<typeof orgRequestsOf> }) {
   const templateKeys = createMemo(() =>
     [...new Set(props.requests.flatMap(({ template }) => template?.key ?? []))].slice(
@@ -195,7 +201,7 @@ function OrgRequests(props: { requests: ReturnType<typeof orgRequestsOf> }) {
   );
 }
 
-/** Shown only when there is something to put right, or when that cannot be known. */
+/** Shown only if there is something to fix, or if loading failed. */
 function ToFix() {
   const me = useMe();
   const connections = useQuery(() => connectionsQuery());
@@ -231,7 +237,10 @@ function ToFix() {
 }
 
 const lastCallsMax = 10;
-/** A call that needs no approval causes no public event, so the counts are read again at intervals. */
+/**
+ * A call that needs no approval causes no public event, so the counts are loaded again at
+ * intervals.
+ */
 const askEveryMs = 60_000;
 
 /** What was called while the person was away. */
@@ -249,7 +258,8 @@ function SinceLastVisit(props: { isOfOrg: boolean }) {
   const callers = () => (props.isOfOrg ? 'Nobody in the organisation' : 'None of your agents');
   const isVisit = () => range()?.isVisit === true;
   const lastCalls = (page: { items: AuditRecord[] }) => lastCallsOf(page.items, lastCallsMax);
-  // On a first visit "Last calls" alone says that nothing happened yet.
+  // On a first visit without calls, only "Last calls" is shown, which says that nothing has
+  // happened yet.
   const isNew = () =>
     !isVisit() && latest.data !== undefined && lastCalls(latest.data).length === 0;
   return (

@@ -27,7 +27,7 @@ export function Empty(props: { children: JSX.Element }) {
   );
 }
 
-/** A list whose rows stand in one box. */
+/** A list whose rows are together in one box. */
 export function Rows(props: { children: JSX.Element }) {
   return (
     <ul class="divide-y divide-line overflow-hidden rounded-xl border border-line bg-surface">

@@ -25,7 +25,7 @@ const requestOf = (id: string, tier: 'user' | 'org', path: string[], at = '2026-
   ({ id, tier, requester: { path }, created_at: at }) as ServiceRequest;
 
 describe('what waits for a person', () => {
-  test('is what the person can answer, the riskiest first, then the oldest', () => {
+  test('contains what only this person can answer, the riskiest first, then the oldest', () => {
     const approvals = [
       approvalOf({ id: 'new', created_at: '2026-11-03', risk: 'med' }),
       approvalOf({ id: 'old', created_at: '2026-11-01' }),
@@ -47,7 +47,7 @@ describe('what waits for a person', () => {
     expect(ids).toEqual(['high', 'old', 'own', 'new']);
   });
 
-  test('is for admins also what members ask the org for, apart', () => {
+  test('does not contain what members ask the org for, which admins see in a separate list', () => {
     const requests = [
       requestOf('second', 'org', ['mia'], '2026-11-02'),
       requestOf('first', 'org', ['tom', 'bot'], '2026-11-01'),
@@ -84,7 +84,7 @@ describe('the time from which calls are counted', () => {
   });
 });
 
-test('an app is missing where an account is the only way and no provider has one', () => {
+test('an app is missing if a template can only be connected with an account and no provider of it has an app', () => {
   const account = (provider: string) => ({ kind: 'connection', provider });
   const templates = [
     { key: 'mail', ways: [[account('google')]] },
@@ -101,7 +101,7 @@ test('an app is missing where an account is the only way and no provider has one
   expect([...missingAppsOf(templates, apps)]).toEqual([['mail', 'Google']]);
 });
 
-test('troubles name each component, stream and reader that does not work', () => {
+test('the troubles contain each component, stream and consumer that does not work', () => {
   const status = {
     status: 'degraded',
     components: { auth: { status: 'ok' }, audit: { status: 'unavailable' } },
@@ -116,7 +116,7 @@ test('troubles name each component, stream and reader that does not work', () =>
   ]);
 });
 
-test('webhooks that the gateway has switched off are named with the reason, and no others', () => {
+test('the troubles contain the webhooks that the gateway has switched off, with the reason', () => {
   const webhookOf = (status: Webhook['status'], reason: string | null) =>
     ({ url: 'https://hooks.example/a?b', status, disabled_reason: reason }) as Webhook;
   const webhooks = [

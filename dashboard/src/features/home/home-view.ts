@@ -18,8 +18,8 @@ export type WaitingItem =
   | { readonly kind: 'request'; readonly at: string; readonly request: ServiceRequest };
 
 /**
- * The items that only this person can answer, the riskiest first, then the oldest. Items that an
- * admin answers for the org are listed separately.
+ * The items that wait for this person's answer, the riskiest first, then the oldest. What an admin
+ * answers for the org is listed separately.
  */
 export function waitingItemsOf(
   approvals: readonly ApprovalResponse[],
@@ -48,17 +48,23 @@ export function orgRequestsOf(requests: readonly ServiceRequest[], me: Me): Serv
 }
 
 const dayMs = 86_400_000;
-/** Counts are kept for 90 days; the day less leaves room for clocks that differ. */
+/**
+ * Counts are kept for 90 days. The page asks for one day less, because the clocks of browser and
+ * gateway may differ.
+ */
 const countedDaysMax = 89;
 const daysOfFirstVisit = 7;
 
-/** From when the page counts: the previous visit, or seven days ago where there was none. */
+/**
+ * The time from which the page counts calls: the previous visit, or seven days ago if there was
+ * none.
+ */
 export function sinceOf(
   previousVisitAt: string | null,
   nowMs: number,
 ): { readonly since: string; readonly isVisit: boolean } {
   const visitMs = previousVisitAt === null ? Number.NaN : Date.parse(previousVisitAt);
-  // A clock that was wrong must not lead to a range that ends before it begins.
+  // A wrong clock must not lead to a period that ends before it begins.
   if (Number.isNaN(visitMs) || visitMs >= nowMs) {
     return { since: new Date(nowMs - daysOfFirstVisit * dayMs).toISOString(), isVisit: false };
   }
@@ -66,7 +72,7 @@ export function sinceOf(
   return { since: new Date(sinceMs).toISOString(), isVisit: true };
 }
 
-/** The components that do not work as they should, and the streams and readers in trouble. */
+/** A text for each component, stream and consumer that has a problem. */
 export function troublesOf({ components, streams, consumers }: InstallationStatus): string[] {
   const troubles = (states: Readonly<Record<string, { readonly status: string }>>) =>
     Object.entries(states).filter(
@@ -79,7 +85,7 @@ export function troublesOf({ components, streams, consumers }: InstallationStatu
   ];
 }
 
-/** The webhooks that the gateway has switched off because nothing could be delivered. */
+/** A text for each webhook that the gateway has switched off because deliveries kept failing. */
 export function webhookTroublesOf(webhooks: readonly Webhook[]): string[] {
   return webhooks.flatMap(({ status, url, disabled_reason: reason }) =>
     status === 'disabled' && reason !== null
@@ -89,8 +95,8 @@ export function webhookTroublesOf(webhooks: readonly Webhook[]): string[] {
 }
 
 /**
- * The titles of the providers at which the org has no app, for each template that can be connected by an
- * account alone.
+ * The templates that can only be connected with an account, although the org has no app at the
+ * provider. Maps the key of each template to the title of its provider.
  */
 export function missingAppsOf(
   templates: readonly TemplateDetail[],

@@ -9,8 +9,8 @@ import type { Page } from '../../api/pages.ts';
 import type { InstallationStatus } from './home-view.ts';
 
 /**
- * Says that the person is here, and answers when they were here before; null on the first visit.
- * Asked once: the answer must stay while the page is open, whatever events come.
+ * Records this visit. The answer contains the time of the previous visit, or null on the first one.
+ * It is requested once, because it must not change while the page is open.
  */
 export const visitQuery = () =>
   queryOptions({

@@ -14,7 +14,10 @@ import { statusQuery } from './home.queries.ts';
 /** No event reports that a component has stopped. */
 const askEveryMs = 30_000;
 
-/** What does not work in the gateway, and webhooks that are off; nothing while everything works. */
+/**
+ * Shows components that do not work and webhooks that are off. Shows nothing while everything
+ * works.
+ */
 export function Troubles() {
   const webhooks = useQuery(() => webhooksQuery());
   const status = useQuery(() => ({ ...statusQuery(), refetchInterval: askEveryMs }));
@@ -42,7 +45,10 @@ export function Troubles() {
   );
 }
 
-/** That everything in the gateway works; `Troubles` shows what does not. */
+/**
+ * Says that everything in the gateway works. Shows nothing otherwise, because `Troubles` is shown
+ * then.
+ */
 export function AllWell() {
   const status = useQuery(() => statusQuery());
   const hasTrouble = () => status.data !== undefined && troublesOf(status.data).length > 0;
@@ -61,7 +67,10 @@ export function AllWell() {
   );
 }
 
-/** Whether the records are in order, and the newest of them, to be noted outside. */
+/**
+ * Says whether the audit log is in order, and shows the newest record, so that a person can note
+ * its number and hash outside the gateway.
+ */
 export function ChainState(props: { newest: AuditRecord | undefined }) {
   return (
     <HomeSection title="The audit log">

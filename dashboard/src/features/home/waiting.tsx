@@ -18,9 +18,9 @@ const shownMax = 8;
 /** The approvals and requests that this person can answer. */
 export function WaitingList(props: {
   items: readonly WaitingItem[];
-  /** How many approvals wait for other people or agents first. */
+  /** How many approvals wait for other people or agents. */
   othersCount: number;
-  /** What to say when nothing waits. */
+  /** The text to show if nothing waits. */
   none: string;
 }) {
   const hidden = () => props.items.slice(shownMax);

@@ -12,7 +12,7 @@ import { inviteMember, membersKey } from './members.queries.ts';
 import { RoleChoice } from './role-choice.tsx';
 import type { Role } from './role-words.ts';
 
-/** The form for a new member, and then the one-time link for that person. */
+/** The form for a new member. Afterwards it shows the one-time sign-in link for that person. */
 export function InviteMember(props: { onClose: () => void }) {
   const queryClient = useQueryClient();
   const [email, setEmail] = createSignal('');

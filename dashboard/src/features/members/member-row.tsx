@@ -19,7 +19,7 @@ import type { Role } from './role-words.ts';
 
 const statusWords = { active: undefined, archived: 'Paused', revoked: 'Removed' } as const;
 
-/** One person of the org, with what an admin can change about them. */
+/** A row with one person of the org, and the settings of that person that an admin can change. */
 export function MemberRow(props: { member: Identity; isMe: boolean; canChange: boolean }) {
   const [isOpen, setOpen] = createSignal(false);
   const mayManage = () => props.canChange && !props.isMe && props.member.status !== 'revoked';

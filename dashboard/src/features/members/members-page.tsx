@@ -12,7 +12,10 @@ import { InviteMember } from './invite-member.tsx';
 import { MemberRow } from './member-row.tsx';
 import { membersQuery } from './members.queries.ts';
 
-/** The people of the org: inviting, roles, sign-in links, pausing and removing. */
+/**
+ * The page with the people of the org, where admins invite them, change roles, create sign-in
+ * links, and pause or remove people.
+ */
 export function MembersPage() {
   const me = useMe();
   const [search, setSearch] = useSearchParams<{ invite?: string }>();

@@ -6,9 +6,9 @@ import { cutText } from '../../ui/cut-text.ts';
 import { toVisibleText } from '../../ui/visible-characters.ts';
 
 /**
- * Whether this browser shows approvals that wait for the person: `blocked` when its settings for this
- * address refuse that, `impossible` where it shows no notifications of an open page, as on Android
- * and over plain http to another machine.
+ * Whether this browser notifies about approvals that wait for the person. `blocked`: the browser's
+ * settings for this address forbid it. `impossible`: the browser cannot show notifications of an
+ * open page, for example on Android, or over plain http to another machine.
  */
 export type NotificationState = 'off' | 'on' | 'blocked' | 'impossible';
 
@@ -16,7 +16,7 @@ export type NotificationState = 'off' | 'on' | 'blocked' | 'impossible';
 const storageKey = 'gateway_notifications';
 const bodyMax = { charactersMax: 200, linesMax: 4 };
 
-/** Changes whenever what the browser says may have changed. */
+/** Incremented whenever the browser's permission or the stored choice may have changed. */
 const [changes, setChanges] = createSignal(0);
 
 export function notificationStateOf(personId: string): NotificationState {
@@ -28,8 +28,9 @@ export function notificationStateOf(personId: string): NotificationState {
 }
 
 /**
- * Asks the browser, which asks the person, and shows a first notification. Called when the person
- * presses a button: a browser refuses a page that asks by itself. False if the browser shows none.
+ * Lets the browser ask the person for permission, and shows a first notification. It must be called
+ * when the person presses a button, because browsers ignore pages that ask by themselves. Returns
+ * false if the browser cannot show notifications.
  */
 export async function turnNotificationsOn(personId: string): Promise<boolean> {
   try {
@@ -56,8 +57,8 @@ interface LiveEvent {
 type Raised = Pick<ApprovalResponse, 'id' | 'resolver_id' | 'requester' | 'action_description'>;
 
 /**
- * Shows a new approval that the person may decide while they look at another page. Pressing it
- * opens the card: nothing is decided from a notification.
+ * Notifies of a new approval that the person may decide, if they are not looking at this page.
+ * Pressing the notification opens the card. Nothing can be decided in the notification itself.
  */
 export function notifyOfEvent(
   event: LiveEvent,
@@ -66,11 +67,11 @@ export function notifyOfEvent(
   const waiting = waitingApprovalOf(event);
   if (waiting?.resolverId !== personId || document.hasFocus()) return;
   if (notificationStateOf(personId) !== 'on') return;
-  // All tabs of the browser hear of the approval, and its tag makes theirs one notification.
+  // Every tab of the browser gets the event. The tag merges their notifications into one.
   show({ ...waiting, tag: waiting.id, onPress: () => onOpen(waiting.id) });
 }
 
-/** The part of an event about a new approval that a notification needs. */
+/** What a notification needs of an event about a new approval. */
 function waitingApprovalOf({ type, data }: LiveEvent) {
   if (typeof data !== 'object' || data === null) return undefined;
   if (type === 'approval.raised') {

@@ -17,8 +17,8 @@ const systems = [
 ] as const;
 
 /**
- * How a person may recognise a device by what its browser said of itself, which anybody can write:
- * `Firefox on Linux`.
+ * A name by which a person may recognise a device, such as `Firefox on Linux`. It is made from the
+ * user agent, which anybody can forge.
  */
 export function nameDevice(userAgent: string | null): string {
   if (userAgent === null) return 'Unknown program';

@@ -10,13 +10,13 @@ import { ErrorNotice } from '../../ui/notice.tsx';
 import { PersonName } from '../../ui/who.tsx';
 import { changeProfile, profileQuery } from './profile.queries.ts';
 
-/** Twice the characters that are allowed, because a field counts an emoji as two. */
+/** Twice the allowed length, because a field counts an emoji as two characters. */
 const fieldCharactersMax = 160;
 
-/** The form for the own display name, with how it looks to others. */
+/** The form for the person's own display name. It also shows how others will see the name. */
 export function DisplayNameForm(props: { profile: Profile }) {
   const queryClient = useQueryClient();
-  // Only the first value is wanted: what comes later must not overwrite what is typed.
+  // Only the first value is used: a later value must not overwrite what the person types.
   const [typed, setTyped] = createSignal(untrack(() => props.profile.display_name) ?? '');
   const wanted = () => typed().trim() || null;
   const isChanged = () => wanted() !== props.profile.display_name;

@@ -10,7 +10,10 @@ import {
 } from '../notifications/notifications.ts';
 import { useMe } from '../session/session.tsx';
 
-/** Whether this browser shows approvals that wait for the person. It is asked only by the button. */
+/**
+ * The setting whether this browser notifies about approvals that wait for the person. The browser
+ * asks for permission only when the button is pressed.
+ */
 export function NotificationChoice() {
   const me = useMe();
   const [isAsking, setAsking] = createSignal(false);

@@ -15,7 +15,7 @@ import { Section } from './section.tsx';
 import { SessionList } from './session-list.tsx';
 import { ThemeChoice } from './theme-choice.tsx';
 
-/** What people see and set of their own account. */
+/** The page with the person's own account and its settings. */
 export function ProfilePage() {
   useTitle(() => 'Profile');
   const profile = useQuery(() => profileQuery());

@@ -9,7 +9,7 @@ const labels = {
   dark: { label: 'Dark', hint: undefined },
 } as const;
 
-/** The colours of the dashboard, kept in this browser. */
+/** The setting for the colours of the dashboard, which this browser keeps. */
 export function ThemeChoice() {
   return (
     <fieldset class="grid gap-2 sm:grid-cols-3">

@@ -26,8 +26,8 @@ interface ProvideFormProps {
 }
 
 /**
- * Shows who asks for the secret, why, and where it would be sent; then asks for its value, which is
- * never shown again.
+ * Shows who asks for the secret, why, and where it would be sent. Below, the person enters its
+ * value, which is never shown again.
  */
 export function ProvideForm(props: ProvideFormProps) {
   const [value, setValue] = createSignal('');
@@ -150,11 +150,14 @@ export function ProvideForm(props: ProvideFormProps) {
   );
 }
 
-/** The characters of one line of the field on a small phone; a longer host takes several lines. */
+/**
+ * How many characters fit on one line of the field on a small phone. A longer host takes several
+ * lines.
+ */
 const lineCharacters = 26;
 const rowsMax = 10;
 
-/** As many rows as the hosts need, so that none of them is out of sight. */
+/** The number of rows that the hosts need, so that all of them are visible. */
 function rowsFor(hosts: readonly string[]): number {
   const lines = hosts.map((host) => Math.ceil(host.length / lineCharacters));
   return Math.min(

@@ -7,7 +7,7 @@ import { HostList } from '../../ui/host-list.tsx';
 import { Icon } from '../../ui/icon.tsx';
 import { VisibleText } from '../../ui/visible-text.tsx';
 
-/** Says that the secret was stored and that the person has nothing left to do. */
+/** Says that the secret is stored, and that the person has nothing more to do. */
 export function Provided(props: { secret: Secret; by: SecretRequest['requested_by'] | undefined }) {
   return (
     <section class="rounded-2xl border border-t-4 border-line border-t-accent bg-surface px-4 py-6 shadow-sm sm:px-6">

@@ -15,10 +15,10 @@ import type { ServiceAction, ServiceDetail } from './services.queries.ts';
 import { TryIt } from './try-it.tsx';
 
 const searchFrom = 6;
-/** How many are shown at first, so that the content below stays near. */
+/** How many actions are shown at first, so that the parts below are not too far down. */
 const shownFirst = 8;
 
-/** The actions of a service with their risks and parameters; each can be tried. */
+/** The actions of a service with their risks and parameters. Each action can be tried. */
 export function ActionList(props: { service: ServiceDetail }) {
   const [words, setWords] = createSignal('');
   const [isWhole, setWhole] = createSignal(false);
@@ -65,7 +65,7 @@ export function ActionList(props: { service: ServiceDetail }) {
   );
 }
 
-/** The actions of the catalogue entry that cannot be called in this service, each with the reason. */
+/** The actions of the template that cannot be called in this service, each with the reason. */
 function ActionsOff(props: { service: ServiceDetail }) {
   const off = () => props.service.disabled_actions ?? [];
   return (
@@ -141,7 +141,7 @@ function ActionRow(props: { service: ServiceDetail; action: ServiceAction }) {
   );
 }
 
-/** Names and meanings of the parameters, for reading. */
+/** A list of the parameters with their descriptions. */
 function Parameters(props: { action: ServiceAction }) {
   const fields = createMemo(() => fieldsOf(props.action.params_schema));
   return (

@@ -16,7 +16,7 @@ const omittedWords = {
   incomplete: 'it broke off',
 } as const;
 
-/** What came of a call that the person made, as plain text. */
+/** The result of a call that the person made, as plain text. */
 export function CallResult(props: { service: string; answer: CallAnswer }) {
   return (
     <Switch>

@@ -4,7 +4,7 @@ import { describeDifference, differingLines } from './difference-view.ts';
 
 const nothing = { added: [], removed: [] };
 
-test('a difference between versions begins with what is dangerous', () => {
+test('the description of a difference begins with the dangerous changes', () => {
   const lines = describeDifference({
     actions: {
       added: ['pin'],
@@ -29,7 +29,7 @@ test('a difference between versions begins with what is dangerous', () => {
   ]);
 });
 
-test('equal versions differ in nothing', () => {
+test('the description is empty for equal versions', () => {
   const empty = { actions: { ...nothing, changed: [] }, hosts: nothing, base_url: null };
   const auth = { ...nothing, changed: [], combinations: false };
   expect(describeDifference({ ...empty, auth })).toEqual([]);
@@ -38,7 +38,7 @@ test('equal versions differ in nothing', () => {
 const markedLines = (before: string, after: string) =>
   differingLines(before, after).map(({ mark, text }) => mark + text);
 
-test('texts are shown where they differ, with two equal lines around', () => {
+test('the differing lines of two texts are shown with two equal lines before and after', () => {
   expect(markedLines('1\n2\n3\nold\n5\n6\n7', '1\n2\n3\nnew\n5\n6\n7')).toEqual([
     ' 2',
     ' 3',

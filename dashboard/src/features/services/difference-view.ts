@@ -13,7 +13,7 @@ const partWords = {
   security: 'credentials',
 } as const;
 
-/** The difference between two versions, one line for each thing that differs. */
+/** Describes the difference between two versions, with one line for each change. */
 export function describeDifference(difference: TemplateDifference): DifferenceLine[] {
   const { actions, hosts, base_url: baseUrl, auth } = difference;
   return [
@@ -52,12 +52,12 @@ export interface TextLine {
   readonly text: string;
 }
 
-/** How many equal lines are shown around those that differ. */
+/** How many equal lines are shown before and after the differing lines. */
 const contextLines = 2;
 
 /**
- * The lines that differ between two texts, with a few equal ones around them. Everything between
- * the first and the last difference is shown of both texts, which takes linear time.
+ * The lines that differ between two texts, with a few equal lines around them. All lines from the
+ * first to the last difference are shown, from both texts. This needs only linear time.
  */
 export function differingLines(before: string, after: string): TextLine[] {
   const old = before.split('\n');
@@ -76,7 +76,7 @@ export function differingLines(before: string, after: string): TextLine[] {
   ];
 }
 
-/** A part of a tool's definition as text. */
+/** Part of a tool's definition, as text. */
 export function definitionText(value: unknown): string {
   if (value === undefined) return '';
   return typeof value === 'string' ? value : JSON.stringify(value, null, 2);

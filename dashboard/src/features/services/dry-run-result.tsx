@@ -17,7 +17,7 @@ const effectIcons = {
   gap: { name: 'user', class: 'text-medium' },
 } as const;
 
-/** What would happen to the call of an agent, and the steps by which that is decided. */
+/** What would happen if the agent made the call, and the steps that lead to this decision. */
 export function DryRunResult(props: {
   result: DryRun;
   reference: string;

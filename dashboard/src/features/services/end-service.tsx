@@ -14,7 +14,7 @@ import { serviceReferenceOf } from './service-view.ts';
 import { disconnectService, updateService } from './services.queries.ts';
 import type { ServiceDetail } from './services.queries.ts';
 
-/** Switching a service off, which keeps everything, and disconnecting it. */
+/** The buttons to switch the service off, which keeps everything, and to disconnect it. */
 export function EndService(props: { service: ServiceDetail; onEnded: () => void }) {
   const queryClient = useQueryClient();
   const reference = () => serviceReferenceOf(props.service);
@@ -64,7 +64,7 @@ export function EndService(props: { service: ServiceDetail; onEnded: () => void 
               Disconnect <VisibleText text={props.service.title} /> ({reference()})?
             </>
           }
-          consequences={<WhatStops service={props.service} />}
+          consequences={<DisconnectConsequences service={props.service} />}
           yes="Yes, disconnect"
           isBusy={disconnecting.isPending}
           error={disconnecting.error}
@@ -77,7 +77,7 @@ export function EndService(props: { service: ServiceDetail; onEnded: () => void 
 
 const shownMax = 5;
 
-function WhatStops(props: { service: ServiceDetail }) {
+function DisconnectConsequences(props: { service: ServiceDetail }) {
   const reference = () => serviceReferenceOf(props.service);
   const rules = useQuery(() => rulesOnNameQuery(reference()));
   const approvals = useQuery(() => openApprovalsQuery());

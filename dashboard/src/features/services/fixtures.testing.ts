@@ -1,6 +1,6 @@
 import type { ConnectedService } from '#contracts/http/services';
 
-/** A ready service of a person. A test overrides the fields that it is about. */
+/** A ready service of a person. Each test overrides the fields that it checks. */
 export function aService(differences: Partial<ConnectedService> = {}): ConnectedService {
   return {
     id: '0199c0de-0000-7000-8000-000000000001',

@@ -2,8 +2,8 @@ import { For, Show, createMemo } from 'solid-js';
 import type { JSX } from 'solid-js';
 
 /**
- * The rows of a list, each kept while its key is in the list: what a person has opened or entered in
- * a row stays when the list is loaded again.
+ * A list whose rows are kept by key. So what a person has opened or entered in a row stays when the
+ * list is loaded again.
  */
 export function KeyedList<Item>(props: {
   items: readonly Item[];

@@ -13,7 +13,9 @@ interface FieldsProps {
   readonly onEnter: (name: string, text: string) => void;
 }
 
-/** The form for the parameters of an action; those that may be left out are behind one more click. */
+/**
+ * The form for the parameters of an action. Optional parameters are shown only after another click.
+ */
 export function ParamFields(props: FieldsProps) {
   const required = () => props.fields.filter(({ isRequired }) => isRequired);
   const optional = () => props.fields.filter(({ isRequired }) => !isRequired);

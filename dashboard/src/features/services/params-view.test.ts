@@ -24,7 +24,7 @@ const problemsOf = (entered: Record<string, string>) => {
 };
 
 describe('the form of an action', () => {
-  test('has a field for each parameter, those that must be given first', () => {
+  test('has a field for each parameter, the required ones first', () => {
     expect(fields.map(({ name, kind }) => `${name}: ${kind}`)).toEqual([
       'title: text',
       'labels: list',
@@ -39,7 +39,7 @@ describe('the form of an action', () => {
     expect(fields.find(({ name }) => name === 'count')?.placeholder).toBe('30');
   });
 
-  test('reads each value by its kind, and leaves out what is empty', () => {
+  test('reads each value by its kind, and leaves out empty fields', () => {
     const entered = {
       title: 'Hello',
       labels: 'bug\n\nui',
@@ -65,7 +65,7 @@ describe('the form of an action', () => {
     });
   });
 
-  test('says beside the field what is wrong with it', () => {
+  test('shows beside a field what is wrong with its value', () => {
     expect(toParams(fields, {})).toEqual({ problems: { title: 'This must be given.' } });
     expect(problemsOf({ count: '1.5' })['count']).toContain('whole number');
     expect(problemsOf({ count: '9007199254740993' })['count']).toContain('whole number');
@@ -74,7 +74,7 @@ describe('the form of an action', () => {
     expect(problemsOf({ rows: '{' })['rows']).toContain('JSON');
   });
 
-  test('is bounded, and takes any schema', () => {
+  test('has a limited number of fields, and accepts any schema', () => {
     const properties = Object.fromEntries(
       Array.from({ length: 250 }, (_, index) => [`p${index}`, { type: 'string' }]),
     );
@@ -85,7 +85,7 @@ describe('the form of an action', () => {
     }
   });
 
-  test('takes the name of a parameter for nothing else', () => {
+  test('treats parameter names such as `__proto__` as ordinary names', () => {
     const properties = JSON.parse(
       '{"__proto__": {"type": "string"}, "toString": {"type": "string"}}',
     );

@@ -13,9 +13,9 @@ export interface ParamField {
   readonly isRequired: boolean;
   readonly isWhole: boolean;
   readonly description: string;
-  /** The texts of the choices, and the values that they stand for. */
+  /** The choices: the text of each and its value. */
   readonly choices: readonly { readonly text: string; readonly value: Json }[];
-  /** What is used when the field stays empty, as text. */
+  /** The default value as text. It is used if the field stays empty. */
   readonly placeholder: string;
 }
 
@@ -32,11 +32,11 @@ interface Schema {
 const fieldsMax = 200;
 const choicesMax = 500;
 const descriptionMax = 600;
-/** The names of parameters in which people write more than one line. */
+/** Names of parameters for which people usually write more than one line. */
 const longTextName =
   /(?:^|_)(?:body|text|content|message|description|comment|markdown|html|notes?)$/i;
 
-/** The fields of the form for an action, those that must be given first. */
+/** The fields of the form for an action. Required ones come first. */
 export function fieldsOf(schema: unknown): ParamField[] {
   const { properties, required } = toSchema(schema);
   const requiredNames = new Set(Array.isArray(required) ? required.map(String) : []);
@@ -46,7 +46,7 @@ export function fieldsOf(schema: unknown): ParamField[] {
   return fields.toSorted((one, other) => Number(other.isRequired) - Number(one.isRequired));
 }
 
-/** How many parameters have no field, because there are too many. */
+/** How many parameters have no field, because there are more than the limit. */
 export function countOmitted(schema: unknown): number {
   return Math.max(0, Object.keys(toSchema(toSchema(schema).properties)).length - fieldsMax);
 }
@@ -70,7 +70,7 @@ function fieldOf(name: string, schema: Schema, isRequired: boolean): ParamField 
   };
 }
 
-/** The one type of the schema beside null; undefined when there are several. */
+/** The type in the schema, apart from `null`. Undefined if there are several. */
 function typeOf({ type }: Schema): string | undefined {
   const types = (Array.isArray(type) ? type : [type]).filter((each) => each !== 'null');
   return types.length === 1 && typeof types[0] === 'string' ? types[0] : undefined;
@@ -106,7 +106,10 @@ export type EnteredParams =
   | { readonly params: Record<string, Json> }
   | { readonly problems: Readonly<Record<string, string>> };
 
-/** The params of the call, or what is wrong with fields. A field that stays empty is not sent. */
+/**
+ * Converts the entered texts to the params of the call, or returns the problems by field. Empty
+ * fields are left out.
+ */
 export function toParams(
   fields: readonly ParamField[],
   entered: Readonly<Record<string, string | undefined>>,

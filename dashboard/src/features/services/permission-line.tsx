@@ -3,7 +3,7 @@ import { Show } from 'solid-js';
 import type { Rule } from '#contracts/http/rules';
 import { VisibleText } from '../../ui/visible-text.tsx';
 
-/** A permission in words, with its pattern; the pattern alone where there are no words. */
+/** A permission in words, with its pattern. Only the pattern if there are no words. */
 export function PermissionLine(props: { rule: Pick<Rule, 'pattern' | 'description'> }) {
   return (
     <>

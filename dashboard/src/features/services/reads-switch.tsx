@@ -7,7 +7,7 @@ import { serviceReferenceOf } from './service-view.ts';
 import { updateService } from './services.queries.ts';
 import type { ServiceDetail } from './services.queries.ts';
 
-/** Whether agents read without asking, in words. */
+/** The switch that lets agents read without asking. */
 export function ReadsSwitch(props: { service: ServiceDetail; mayChange: boolean }) {
   const queryClient = useQueryClient();
   const hintId = createUniqueId();
@@ -30,7 +30,8 @@ export function ReadsSwitch(props: { service: ServiceDetail; mayChange: boolean 
           aria-describedby={hintId}
           onChange={(event) => {
             const isOn = event.currentTarget.checked;
-            // What the gateway says is shown, not what was clicked.
+            // Undoes the click: the switch shows the stored setting until the gateway confirms the
+            // change.
             event.currentTarget.checked = !isOn;
             changing.mutate({
               reference: serviceReferenceOf(props.service),

@@ -91,7 +91,7 @@ function Service(props: { service: ServiceDetail }) {
   const reference = () => serviceReferenceOf(props.service);
   const isMine = createMemo(() => mayChange(me(), props.service.tier));
 
-  // The part that a link names exists only once the service has been loaded.
+  // Scrolls to the part that the link names. The part exists only once the service has been loaded.
   createEffect(() => {
     if (location.hash === '') return;
     document.getElementById(location.hash.slice(1))?.scrollIntoView({ block: 'nearest' });
@@ -150,7 +150,7 @@ function Service(props: { service: ServiceDetail }) {
   );
 }
 
-/** The credentials by name, each with its page, and the hosts that they are sent to. */
+/** The credentials by name, each with a link to its page and with the hosts that it is sent to. */
 function Credentials(props: { service: ServiceDetail }) {
   const used = createMemo(() => [
     ...[...new Set(Object.values(props.service.credentials.secrets))].map((name) => ({

@@ -12,9 +12,15 @@ import { EnterSecret } from '../credentials/enter-secret.tsx';
 import { Panel } from './parts.tsx';
 import { findConnection, fixesOf, partsOf, pathOf } from './service-view.ts';
 
-/** What the service lacks, with the form or the link that fixes it. */
+/**
+ * Shows what the service lacks. For each problem there is a form, or a link to the page where it is
+ * fixed.
+ */
 export function WhatIsMissing(props: { service: ConnectedService; mayChange: boolean }) {
-  /** Problems that are fixed on this page are shown there: missing credentials below, changed tools in their own part. */
+  /**
+   * Problems that are fixed on other pages. Missing credentials and changed tools have parts of
+   * their own on this page.
+   */
   const otherFixes = () => fixesOf(props.service).filter(({ href }) => !href.includes('#'));
   const missing = () => props.service.missing ?? [];
   return (
@@ -75,7 +81,10 @@ function FixMissing(props: { service: ConnectedService; credential: MissingCrede
   );
 }
 
-/** Leads to the provider, where the person confirms the access, and back to this page. */
+/**
+ * Sends the browser to the provider, where the person confirms the access. Then it comes back to
+ * this page.
+ */
 function ConnectAccount(props: { service: ConnectedService; credential: MissingCredential }) {
   const connections = useQuery(() => connectionsQuery());
   const known = () => findConnection(connections.data ?? [], props.credential.name);

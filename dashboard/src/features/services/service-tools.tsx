@@ -24,7 +24,7 @@ const statusWords = {
   unusable: 'Cannot be used',
 } as const;
 
-/** The tools of an MCP server that a person has to look at, with the difference to accept. */
+/** The tools of an MCP server that a person has to check, with the differences to accept. */
 export function ServiceTools(props: { service: ServiceDetail; mayChange: boolean }) {
   const queryClient = useQueryClient();
   const reference = () => serviceReferenceOf(props.service);

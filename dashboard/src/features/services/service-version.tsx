@@ -15,9 +15,11 @@ import { upgradeQuery } from './services.queries.ts';
 import type { ServiceDetail, Upgrade } from './services.queries.ts';
 import { TakeVersion } from './take-version.tsx';
 
-/** A newer version of the catalogue entry: what it would change, and taking it. */
+/**
+ * Shows what a newer version of the template would change, and lets the person upgrade the service.
+ */
 export function ServiceVersion(props: { service: ServiceDetail; mayChange: boolean }) {
-  // A person who comes back from a provider goes on where they left.
+  // Open if the person comes back from a provider, so that they can continue there.
   const [isOpen, setOpen] = createSignal(hasDraft(location.pathname + location.search));
   const newest = () =>
     props.service.newest_version === props.service.template_version

@@ -14,13 +14,13 @@ import {
 } from './service-view.ts';
 
 describe('the address of a service', () => {
-  test('has a segment more for services of the organisation', () => {
+  test('has an additional segment for services of the org', () => {
     expect(pathOf(aService())).toBe('/services/github');
     expect(pathOf(aService({ tier: 'org' }))).toBe('/services/org/github');
     expect(pathOfReference('org/github')).toBe('/services/org/github');
   });
 
-  test('is never the address of another page', () => {
+  test('never equals the address of another page', () => {
     expect(pathOf(aService({ name: 'new' }))).toBe('/services/mine/new');
     expect(pathOf(aService({ name: 'credentials' }))).toBe('/services/mine/credentials');
     expect(pathOf(aService({ name: 'new', tier: 'org' }))).toBe('/services/org/new');
@@ -48,7 +48,7 @@ describe('the state of a service', () => {
     expect(stateOf(aService(differences as object)).words).toBe(words);
   });
 
-  test('leads to where each thing is fixed', () => {
+  test('links each problem to the page where it can be fixed', () => {
     const service = aService({
       status: 'needs_credentials',
       missing: [
@@ -70,7 +70,7 @@ describe('the state of a service', () => {
   });
 });
 
-test('services to fix come first, and a search looks at name, title and template', () => {
+test('services to fix come first, and a search compares name, title and template', () => {
   const ready = aService({ title: 'Asana', template: 'asana' });
   const broken = aService({ title: 'Zoom', name: 'calls', status: 'needs_reauth' });
   expect(sortServices([ready, broken])).toEqual([broken, ready]);
@@ -78,14 +78,14 @@ test('services to fix come first, and a search looks at name, title and template
   expect(filterServices([ready, broken], 'calls zoom')).toEqual([broken]);
 });
 
-test('an auditor changes nothing, a member what is theirs, an admin all of it', () => {
+test('an auditor may change nothing, a member their own services, and an admin all services', () => {
   expect(mayChange({ role: 'auditor' }, 'user')).toBe(false);
   expect(mayChange({ role: 'member' }, 'user')).toBe(true);
   expect(mayChange({ role: 'member' }, 'org')).toBe(false);
   expect(mayChange({ role: 'admin' }, 'org')).toBe(true);
 });
 
-test('the account of a name is the one of its own tier', () => {
+test('an account is found by its name and tier', () => {
   const mine = { name: 'github', tier: 'user' };
   const ofOrg = { name: 'github', tier: 'org' };
   const connections = [mine, ofOrg] as never[];

@@ -6,7 +6,10 @@ import { referenceOf } from '../connect/connect-view.ts';
 
 type Named = Pick<ConnectedService, 'name' | 'tier'>;
 
-/** Addresses below `/services/` that are other pages, and names of which the path needs one more segment. */
+/**
+ * Addresses below `/services/` that belong to other pages. A service with such a name has one more
+ * segment in its address.
+ */
 const takenSegments = new Set(['new', 'credentials']);
 
 /** The address of the page of a service. */
@@ -17,12 +20,12 @@ export function pathOf({ name, tier }: Named): string {
     : `/services/${encodeURIComponent(name)}`;
 }
 
-/** The address of the page of the service that agents call by this reference. */
+/** The address of a service's page, from the reference by which agents call the service. */
 export function pathOfReference(reference: string): string {
   return pathOf(partsOf(reference));
 }
 
-/** The name and the tier in a reference: `org/github` is the org's `github`. */
+/** The name and tier of a reference: `org/github` is the service `github` of the org. */
 export function partsOf(reference: string): { name: string; tier: Tier } {
   return reference.startsWith('org/')
     ? { name: reference.slice('org/'.length), tier: 'org' }
@@ -31,7 +34,7 @@ export function partsOf(reference: string): { name: string; tier: Tier } {
 
 export const serviceReferenceOf = ({ name, tier }: Named): string => referenceOf(name, tier);
 
-/** Whether the person may change what belongs to this tier. */
+/** Whether the person may change services and credentials of this tier. */
 export function mayChange({ role }: Pick<Me, 'role'>, tier: Tier): boolean {
   return role === 'admin' || (role === 'member' && tier === 'user');
 }
@@ -47,7 +50,7 @@ type StateOfService = Pick<
   'status' | 'missing' | 'refused' | 'tools' | 'newest_version' | 'template_version'
 >;
 
-/** The state of a service in a few words: what hinders its calls the most. */
+/** The state of a service in a few words. It names the problem that hinders calls the most. */
 export function stateOf(service: StateOfService): ServiceState {
   const { status, missing = [], refused = [], tools } = service;
   if (status === 'disabled') return { tone: 'off', words: 'Switched off' };
@@ -71,7 +74,7 @@ export function stateOf(service: StateOfService): ServiceState {
 export const needsFix = (service: StateOfService): boolean =>
   ['warning', 'bad'].includes(stateOf(service).tone);
 
-/** The services in the order of the list: those to fix first, then by title. */
+/** Sorts services for the list: those to fix come first; equal ones are sorted by title. */
 export function sortServices<Service extends ConnectedService>(
   services: readonly Service[],
 ): Service[] {
@@ -102,7 +105,7 @@ export interface Fix {
   readonly href: string;
 }
 
-/** What is to fix, each with the place where a person fixes it. */
+/** The problems of a service, each with a link to the page where it can be fixed. */
 export function fixesOf(service: ConnectedService): Fix[] {
   const page = pathOf(service);
   const missing = (service.missing ?? []).map(({ kind, name, status }): Fix => {
@@ -143,13 +146,13 @@ export function fixesOf(service: ConnectedService): Fix[] {
   return [...missing, ...refused, ...tools];
 }
 
-/** The address that opens a secret or an account on the page of credentials. */
+/** The address of the credentials page with this secret or account opened. */
 export function credentialPathOf(kind: 'secret' | 'connection', reference: string): string {
   const show = kind === 'secret' ? 'secrets' : 'accounts';
   return `/services/credentials?show=${show}&open=${encodeURIComponent(reference)}`;
 }
 
-/** The account that a service uses: the one of that name and tier. */
+/** The account with the name and tier of this reference. */
 export function findConnection(
   connections: readonly Connection[],
   reference: string,
@@ -160,11 +163,11 @@ export function findConnection(
 
 const levels = { read: 'low', write: 'med', delete: 'high' } as const;
 
-/** The risk of an action as approvals name it. */
+/** The risk of an action, in the words that approvals use. */
 export const levelOf = (risk: keyof typeof levels): (typeof levels)[keyof typeof levels] =>
   levels[risk];
 
-/** Whether it is the notice board that `npm start` runs. */
+/** Whether the service is the notice board that `npm start` runs. */
 export const isSample = ({
   template,
   template_tier: tier,

@@ -31,10 +31,13 @@ import {
 } from './service-view.ts';
 import { Badge } from './state-badge.tsx';
 
-/** With fewer services than this a search field would only be in the way. */
+/**
+ * The search field is shown from this number of services on. With fewer services it would only be
+ * in the way.
+ */
 const searchFrom = 8;
 
-/** The connected services, those to fix first, below what agents ask for. */
+/** The page with open requests of agents and the connected services. Services to fix come first. */
 export function ServicesPage() {
   const me = useMe();
   const pollEveryMs = usePollEveryMs();
@@ -169,7 +172,7 @@ function ServiceRow(props: { service: ConnectedService }) {
 const hasUpgrade = ({ newest_version: newest, template_version: version }: ConnectedService) =>
   newest !== null && newest !== version;
 
-/** What agents ask for and nobody has answered yet. */
+/** What agents ask for, as long as nobody has answered it. */
 function OpenRequests() {
   const pollEveryMs = usePollEveryMs();
   const requests = useQuery(() => ({ ...openRequestsQuery(), refetchInterval: pollEveryMs() }));
@@ -226,7 +229,9 @@ function RequestRow(props: { request: ServiceRequest }) {
   );
 }
 
-/** The services that most people begin with, as far as the catalogue has them. */
+/**
+ * The services that most people begin with. Those that are missing in the catalogue are left out.
+ */
 const firstKeys = ['sample', 'github', 'slack'];
 
 function Empty(props: { mayConnect: boolean }) {

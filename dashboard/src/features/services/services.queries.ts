@@ -46,7 +46,7 @@ export const toolQuery = (reference: string, tool: string) =>
     queryFn: ({ signal }) => request<ToolDetail>(toolPath(reference, tool), { signal }),
   });
 
-/** What an upgrade to this version would change. */
+/** What would change if the service were upgraded to this version. */
 export const upgradeQuery = (reference: string, version: number) =>
   queryOptions({
     queryKey: ['services', reference, 'upgrade', version],
@@ -97,7 +97,7 @@ export const callAction = (body: CallBody) =>
 export const validateAction = (body: ValidateBody) =>
   request<DryRun>('/v1/actions/validate', { method: 'POST', body });
 
-/** The permissions and prohibitions whose pattern begins with this reference. */
+/** The allow and deny rules whose pattern begins with this reference. */
 export const allRulesOnNameQuery = (reference: string) =>
   queryOptions({
     queryKey: ['rules', reference, 'all'],

@@ -7,7 +7,7 @@ const toneClasses: Record<StateTone, string> = {
   off: 'bg-sunken text-ink-soft',
 };
 
-/** A state in a few words, whose colour only repeats what they say. */
+/** A state in a few words. The colour adds no information to the words. */
 export function Badge(props: { state: { readonly tone: StateTone; readonly words: string } }) {
   return (
     <span

@@ -21,7 +21,10 @@ interface TakeVersionProps {
   template: TemplateDetail;
 }
 
-/** Takes the version, after asking for what it needs and the service does not have. */
+/**
+ * Upgrades the service to the version. First the form asks for what the version needs and the
+ * service lacks.
+ */
 export function TakeVersion(props: TakeVersionProps) {
   const owned = useOwned(props);
   const queryClient = useQueryClient();

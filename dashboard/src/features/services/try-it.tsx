@@ -17,8 +17,8 @@ import { agentsQuery, callAction, validateAction } from './services.queries.ts';
 import type { ServiceAction, ServiceDetail } from './services.queries.ts';
 
 /**
- * Tries one action: as the person it runs, after a second click if it cannot be undone; as an agent
- * nothing is sent, and the gateway says what would happen.
+ * The form for trying one action. As the person, the call is made, after a second click if it
+ * cannot be undone. As an agent, nothing is sent: the gateway only says what would happen.
  */
 export function TryIt(props: { service: ServiceDetail; action: ServiceAction }) {
   const me = useMe();
@@ -37,7 +37,10 @@ export function TryIt(props: { service: ServiceDetail; action: ServiceAction }) 
   let runButton: HTMLButtonElement | undefined;
 
   const running = useMutation(() => ({ mutationFn: callAction }));
-  /** The dry run, as an agent; or as oneself, before the question that names the object. */
+  /**
+   * The dry run. It is made for an agent, and also for the person's own call, to describe the call
+   * before the second click.
+   */
   const dryRun = useMutation(() => ({ mutationFn: validateAction }));
   const isAsked = () => isMyself() && needsQuestion() && dryRun.data !== undefined;
   const forget = () => {
@@ -62,7 +65,7 @@ export function TryIt(props: { service: ServiceDetail; action: ServiceAction }) 
     else if (needsQuestion()) dryRun.mutate(call);
     else running.mutate(call);
   };
-  /** Runs exactly what the question described. */
+  /** Makes exactly the call that the question described. */
   const confirm = () => {
     const described = dryRun.variables;
     if (described === undefined) return;

@@ -7,7 +7,7 @@ const rule = { pattern: 'github:create_issue:*' };
 const rules = new Map([['r1', rule]]);
 const key = 'github:create_issue:acme/site';
 
-test('each step of the walk is said in words', () => {
+test('each step of the permission walk is described in words', () => {
   const steps = describeWalk(
     [
       { key, effect: 'allow', by: 'rule', rule_id: 'r1', identity_id: 'bot' },
@@ -30,7 +30,7 @@ test('each step of the walk is said in words', () => {
   expect(steps.map((step) => step.rule)).toEqual([rule, null, null, null, null, null]);
 });
 
-test('the outcome names who could allow the call', () => {
+test('the outcome contains the people who could allow the call', () => {
   const grantors = ['ann', 'bo', 'ann'].map((name) => ({ id: name, kind: 'user', name }));
   expect(describeOutcome({ outcome: 'would_require_approval', grantors }).words).toBe(
     'It would wait for an approval. ann or bo can give it.',

@@ -8,7 +8,7 @@ export interface WhyStep {
   readonly effect: Step['effect'];
   readonly key: string;
   readonly words: string;
-  /** The permission that decided, when the person may see it. */
+  /** The permission that decided, if the person may see it. */
   readonly rule: ShownRule | null;
 }
 
@@ -19,7 +19,7 @@ interface Known {
   readonly rules: ReadonlyMap<string, ShownRule>;
 }
 
-/** The steps of the walk in words, in its order. */
+/** The steps of the permission walk in words, in the order in which they were made. */
 export function describeWalk(why: readonly Step[], known: Known): WhyStep[] {
   return why.map((step) => ({
     effect: step.effect,
@@ -44,7 +44,7 @@ function describeStep(
   return `${noun} of ${names.get(identityId) ?? 'somebody whom you may not see'} ${verb}.`;
 }
 
-/** What would happen, in one sentence. */
+/** A sentence about what would happen. */
 export function describeOutcome({
   outcome,
   reason,

@@ -4,8 +4,8 @@ import { ButtonLink } from '../../ui/button.tsx';
 import { Logo } from '../../ui/icon.tsx';
 
 /**
- * Covers a page whose session has ended, with what was typed on it. The page itself must not show
- * through, because the person in front of it is not signed in.
+ * Covers a page whose session has ended. The page stays in place with what was typed on it. It must
+ * not show through, because the person in front of it is not signed in.
  */
 export function SessionEnded(props: { onReturn: () => void }) {
   const look = () => {

@@ -30,9 +30,9 @@ export function useMe(): () => Me {
 }
 
 /**
- * Shows its children to a signed-in person. Anyone else gets the sign-in page, at every address.
- * When the session ends while something typed has not been sent, the page is only covered, so that
- * it is still there once the same person has signed in in another tab.
+ * Shows its children to a signed-in person. Anyone else gets the sign-in page, at every address. If
+ * the session ends while the person has typed something that was not sent, the page is only
+ * covered. It is shown again once the same person has signed in in another tab.
  */
 export function Session(props: { children: JSX.Element }) {
   const session = useQuery(() => sessionQuery());
@@ -43,7 +43,8 @@ export function Session(props: { children: JSX.Element }) {
     on(
       () => session.data?.id,
       (id, previousId) => {
-        // What another person has read and typed is not for this one.
+        // After another person has signed in, the reload discards what the previous person read and
+        // typed.
         if (previousId !== undefined && id !== previousId) location.reload();
         return id;
       },

@@ -5,8 +5,8 @@ import { Logo } from '../../ui/icon.tsx';
 import { useTitle } from '../../ui/title.ts';
 
 /**
- * Leads to the sign-in page, which leads back to the address of this one. It takes the place of
- * this page in the history, so that the back button does not come here.
+ * Sends the browser to the sign-in page, which leads back to the current address. It replaces this
+ * page in the history, so that the back button does not come here.
  */
 export function SignedOut() {
   useTitle(() => 'Sign in');

@@ -1,8 +1,8 @@
 import { onCleanup, onMount } from 'solid-js';
 
 /**
- * Whether a field of the page holds what the person has typed or chosen there and not sent. A form
- * that was sent or closed has left the page.
+ * Whether a field of the page has a value that the person has typed or chosen but not sent. The
+ * fields of a form that was sent or closed do not count, because they are no longer on the page.
  */
 export function useTypedText(): () => boolean {
   const edited = new Set<HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement>();

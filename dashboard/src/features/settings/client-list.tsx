@@ -12,11 +12,11 @@ import { TimeAgo } from '../../ui/times.tsx';
 import { VisibleText } from '../../ui/visible-text.tsx';
 import { oauthClientsQuery, revokeOauthClient } from './settings.queries.ts';
 
-/** The programs that people have let in by OAuth, and shutting one out. */
+/** The OAuth clients (programs) that people have authorized, with a button to shut one out. */
 export function ClientList(props: { canChange: boolean }) {
   const clients = useInfiniteQuery(() => oauthClientsQuery());
   const items = () => clients.data?.pages.flatMap((page) => page.items) ?? [];
-  // A row is kept by its id, so that an update does not close a question in it.
+  // Rows are kept by id, so that an update does not close a question in a row.
   const clientOf = (id: string) => items().find((client) => client.id === id);
   return (
     <Switch fallback={<p role="status">Loading…</p>}>
@@ -49,7 +49,7 @@ export function ClientList(props: { canChange: boolean }) {
   );
 }
 
-/** What ends when a client is shut out, by its kind. */
+/** What happens when a client is shut out, by the kind of client. */
 const consequences: Record<OauthClient['kind'], string> = {
   seeded:
     'Nobody in the organisation can sign in by the command line any more. This cannot be undone.',

@@ -14,7 +14,7 @@ test.for<[seconds: number, text: string]>([
   expect(formatSeconds(seconds)).toBe(text);
 });
 
-test('an unusual current value is among the choices, in its place', () => {
+test('an unusual current value is added to the choices, in the right order', () => {
   expect(durationsWith(400, [300, 3600])).toEqual([300, 400, 3600]);
   expect(durationsWith(300, [300, 3600])).toEqual([300, 3600]);
 });

@@ -17,7 +17,10 @@ export function formatSeconds(seconds: number): string {
   return parts.length === 0 ? 'no time' : parts.join(' ');
 }
 
-/** The choices of a duration, with the current value among them even if it is an unusual one. */
+/**
+ * The choices for a duration in ascending order. They include the current value, even if it is
+ * unusual.
+ */
 export function durationsWith(current: number, usual: readonly number[]): number[] {
   return [...new Set([...usual, current])].toSorted((one, other) => one - other);
 }

@@ -25,7 +25,7 @@ interface Duration {
   readonly label: string;
   readonly hint: string;
   readonly usual: readonly number[];
-  /** The words for zero seconds. */
+  /** The text that is shown instead of zero seconds. */
   readonly zero?: string;
 }
 
@@ -63,7 +63,7 @@ const durations: readonly Duration[] = [
   },
 ];
 
-/** How long things last in the org. */
+/** The durations that apply in the org, such as when people are signed out. */
 export function OrgSettings(props: { org: Org; canChange: boolean }) {
   const queryClient = useQueryClient();
   const [changes, setChanges] = createStore<ChangeOrgBody>({});
@@ -75,7 +75,8 @@ export function OrgSettings(props: { org: Org; canChange: boolean }) {
     mutationFn: changeOrg,
     onSuccess: (org: Org) => {
       queryClient.setQueryData(orgQuery().queryKey, org);
-      // What another admin changes later must not look like a change of this person.
+      // Forgets the person's changes. Otherwise a later change by another admin would look like a
+      // change of this person.
       setChanges(reconcile({}));
       announce('The settings are saved');
     },

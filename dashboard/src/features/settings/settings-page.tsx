@@ -15,7 +15,10 @@ import { orgQuery } from './settings.queries.ts';
 /** No event reports that a component has stopped. */
 const askEveryMs = 30_000;
 
-/** The settings of the org, the programs that people let in, and the state of the gateway. */
+/**
+ * The page with the settings of the org, the programs that people have authorized, and the state of
+ * the gateway.
+ */
 export function SettingsPage() {
   const me = useMe();
   const org = useQuery(() => orgQuery());
@@ -47,7 +50,7 @@ export function SettingsPage() {
   );
 }
 
-/** The components of the gateway, each with its state. */
+/** The components of the gateway and the state of each. */
 function Components() {
   const status = useQuery(() => ({ ...statusQuery(), refetchInterval: askEveryMs }));
   return (

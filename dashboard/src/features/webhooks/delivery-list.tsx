@@ -11,7 +11,7 @@ import { TimeAgo } from '../../ui/times.tsx';
 import { VisibleText } from '../../ui/visible-text.tsx';
 import { deliveriesQuery, redeliver, webhooksKey } from './webhooks.queries.ts';
 
-/** Attempts are no events, so the list asks again by itself. */
+/** No event reports an attempt to deliver, so the list polls. */
 const askAgainMs = 10_000;
 
 const statusWords = {
@@ -21,14 +21,14 @@ const statusWords = {
   failed: 'failed',
 } as const;
 
-/** What was sent to a webhook, newest first, and sending one again. */
+/** The deliveries of a webhook, newest first. Each can be sent again. */
 export function DeliveryList(props: { webhookId: string }) {
   const deliveries = useInfiniteQuery(() => ({
     ...deliveriesQuery(props.webhookId),
     refetchInterval: askAgainMs,
   }));
   const items = () => deliveries.data?.pages.flatMap((page) => page.items) ?? [];
-  // A row is kept by its id, so that an update does not take the focus from its button.
+  // Rows are kept by id, so that an update does not take the focus away from a button in a row.
   const deliveryOf = (id: string) => items().find((delivery) => delivery.id === id);
   return (
     <Switch fallback={<p role="status">Loading…</p>}>

@@ -4,7 +4,7 @@ import { createWebhookBody } from '#contracts/http/webhooks';
 import { publicEventTypes } from '#contracts/event-types';
 import { describeEvents, eventChoices } from './event-choices.ts';
 
-test('the choices together are every event type that a webhook can receive', () => {
+test('the choices together cover every event type that a webhook can receive', () => {
   const events = eventChoices.flatMap((choice) => choice.events);
   const url = 'https://hooks.example.com/';
   expect(createWebhookBody.safeParse({ url, events }).success).toBe(true);
@@ -13,7 +13,7 @@ test('the choices together are every event type that a webhook can receive', () 
   expect(publicEventTypes.filter((type) => !isChosen(type))).toEqual([]);
 });
 
-test('a webhook is described by the choices that it has in full, then by its other event types', () => {
+test('a webhook is described by the choices that it receives completely, and then by its other event types', () => {
   expect(describeEvents(['execution.finished', 'request.*', 'approval.*'])).toEqual([
     'Approvals',
     'Results of approved calls',

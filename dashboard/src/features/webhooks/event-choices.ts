@@ -4,7 +4,7 @@ interface EventChoice {
   readonly events: readonly string[];
 }
 
-/** The event types that a webhook can receive, in groups that a person chooses among. */
+/** The event types that a webhook can receive, in the groups that the form offers. */
 export const eventChoices: readonly EventChoice[] = [
   {
     label: 'Approvals',
@@ -38,7 +38,10 @@ export const eventChoices: readonly EventChoice[] = [
   },
 ];
 
-/** The labels of the choices whose events a webhook receives, and its other event types as they are. */
+/**
+ * Describes the events that a webhook receives: the labels of the choices that it receives
+ * completely, and its other event types unchanged.
+ */
 export function describeEvents(events: readonly string[]): string[] {
   const labels = eventChoices
     .filter((choice) => choice.events.every((event) => events.includes(event)))

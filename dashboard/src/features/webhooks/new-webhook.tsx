@@ -10,7 +10,7 @@ import { ShownOnce } from '../../ui/shown-once.tsx';
 import { eventChoices } from './event-choices.ts';
 import { createWebhook, webhooksKey } from './webhooks.queries.ts';
 
-/** The form for a new webhook, and then its signing secret. */
+/** The form for a new webhook. Afterwards it shows the signing secret. */
 export function NewWebhook(props: { onClose: () => void }) {
   const queryClient = useQueryClient();
   const [url, setUrl] = createSignal('');

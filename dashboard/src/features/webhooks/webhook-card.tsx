@@ -19,7 +19,7 @@ const statusWords = {
   disabled: 'switched off',
 } as const;
 
-/** One webhook: where it leads, its state, its deliveries, and what can be done with it. */
+/** The card of one webhook: its address, state and deliveries, and buttons to change it. */
 export function WebhookCard(props: { webhook: Webhook; canChange: boolean }) {
   const [showsDeliveries, setShowsDeliveries] = createSignal(false);
   const host = () => new URL(props.webhook.url).host;
@@ -62,7 +62,7 @@ export function WebhookCard(props: { webhook: Webhook; canChange: boolean }) {
   );
 }
 
-/** Why nothing is delivered, and what to do. */
+/** Says why nothing is delivered, and what to do about it. */
 function Trouble(props: { webhook: Webhook }) {
   return (
     <Show when={props.webhook.status !== 'active'}>

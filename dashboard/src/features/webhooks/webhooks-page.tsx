@@ -10,10 +10,16 @@ import { NewWebhook } from './new-webhook.tsx';
 import { WebhookCard } from './webhook-card.tsx';
 import { webhooksQuery } from './webhooks.queries.ts';
 
-/** A webhook becomes active when its address answers, which is no event. */
+/**
+ * A webhook becomes active when its address answers the challenge. No event reports that, so the
+ * page polls.
+ */
 const askAgainMs = 10_000;
 
-/** The webhooks of the org for admins and auditors; for members, those of their own agents. */
+/**
+ * The page with the webhooks: those of the org for admins and auditors, those of their own agents
+ * for members.
+ */
 export function WebhooksPage() {
   const me = useMe();
   const [search, setSearch] = useSearchParams<{ add?: string }>();
