@@ -13,15 +13,15 @@ import { addLicences } from '../scripts/licences.ts';
 const gatewayUrl = 'http://127.0.0.1:8080';
 
 /**
- * The dashboard's build; `vite dashboard` serves it for development and forwards API requests to a
- * running gateway.
+ * The configuration of the dashboard's build. `vite dashboard` uses it to serve the dashboard for
+ * development, and forwards API requests to a running gateway.
  */
 export default defineConfig({
   root: fileURLToPath(new URL('.', import.meta.url)),
   plugins: [
     solid(),
     tailwindcss(),
-    // Its style sheet is part of the dashboard's.
+    // Tailwind's style sheet becomes part of the dashboard's, so its licence is added here.
     addLicences('third-party-licenses.txt', ['tailwindcss']),
     compressAssets(),
   ],
@@ -31,7 +31,7 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     reportCompressedSize: true,
-    // How long each plugin took concerns nobody who runs `npm start` for the first time.
+    // People who run `npm start` for the first time do not need to see how long each plugin took.
     rolldownOptions: { checks: { pluginTimings: false } },
   },
   server: {
@@ -42,7 +42,9 @@ export default defineConfig({
   },
 });
 
-/** Writes each script and style sheet in compressed forms too, which the gateway sends. */
+/**
+ * Also writes each script and style sheet in compressed forms, which the gateway sends to browsers.
+ */
 function compressAssets(): Plugin {
   return {
     name: 'compress-assets',

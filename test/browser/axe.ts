@@ -4,16 +4,18 @@ import type { Page } from 'playwright-core';
 const nothingToLoad = { axeSource: 'void 0' };
 
 /**
- * The accessibility problems that axe finds on the page, one per line, by the rules of WCAG 2.2 AA
- * and axe's best practices.
+ * The accessibility problems that axe finds on the page, one per line. The rules are those of WCAG
+ * 2.2 AA and axe's best practices.
  */
 export async function findAccessibilityProblems(page: Page): Promise<string[]> {
-  // The source of axe takes longer to load than axe takes to run, and stays loaded with the page.
+  // Loading the source of axe takes longer than running axe. Once loaded, the source stays in the
+  // page.
   const isLoaded = await page.evaluate('window.axe !== undefined');
   const { violations } = await new AxeBuilder({ page, ...(isLoaded === true && nothingToLoad) })
     .options({ resultTypes: ['violations'] })
     .withTags(['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'])
-    // The pages have no frames. The other mode opens a second page for the results of each frame.
+    // Legacy mode runs in this page only. The other mode opens a second page for the results of
+    // frames, but the dashboard has no frames.
     .setLegacyMode()
     .analyze();
   return violations.map(
@@ -22,21 +24,23 @@ export async function findAccessibilityProblems(page: Page): Promise<string[]> {
 }
 
 /**
- * Waits for the transitions of the page's colours. Reduced motion makes them short, but the colour
- * that an element inherits starts one only after the one of its parent. Those in closed details
- * never end, because the browser draws nothing there.
+ * Waits until the colours of the page no longer change. With reduced motion, transitions are short.
+ * But if an element inherits a colour, its transition starts only after that of its parent.
+ * Transitions in closed details are ignored: they never end, because the browser draws nothing
+ * there.
  */
 export const waitForTransitions = `(async () => {
   const findRunning = () =>
     document.getAnimations().filter(({ effect }) => effect.target.checkVisibility());
   for (let running; (running = findRunning()).length > 0; ) {
     await Promise.allSettled(running.map(({ finished }) => finished));
-    // A transition that has ended is dropped by the next frame, for which the page needs its thread.
+    // The browser removes a finished transition only in the next frame. The page needs its thread
+    // for it.
     await new Promise(requestAnimationFrame);
   }
 })()`;
 
-/** The same problems in the light and then in the dark scheme, in which the page stays. */
+/** Finds problems in the light and then in the dark scheme. The page stays in the dark scheme. */
 export async function findProblemsInBothSchemes(page: Page): Promise<string[]> {
   const problems: string[] = [];
   for (const colorScheme of ['light', 'dark'] as const) {

@@ -12,7 +12,9 @@ const executablePaths = [
   '/usr/bin/google-chrome',
 ].filter((candidatePath) => candidatePath !== '');
 
-/** No test measures time by this limit: everything takes longer on a busy machine. */
+/**
+ * A long limit, because everything takes longer on a busy machine. No test measures time with it.
+ */
 const timeoutMs = 120_000;
 
 export interface OpenBrowser extends AsyncDisposable {
@@ -24,15 +26,15 @@ export interface WatchedPage {
   readonly page: Page;
   readonly context: BrowserContext;
   /**
-   * What happened on the page although no page may cause it: blocked inline code, uncaught errors,
-   * dialogs, and requests to other origins.
+   * Things that may never happen on a page, but did: blocked inline code, uncaught errors, dialogs,
+   * and requests to other origins.
    */
   readonly complaints: string[];
 }
 
 /**
- * Starts the Chromium that the operating system has installed, without the features that make
- * requests on their own.
+ * Starts the Chromium that the operating system has installed. Features that make requests by
+ * themselves are switched off.
  */
 export async function openChromium(): Promise<OpenBrowser> {
   const executablePath = executablePaths.find((candidatePath) => existsSync(candidatePath));
@@ -76,8 +78,8 @@ function watchPage(page: Page): string[] {
   });
   page.on('console', (message) => {
     const text = message.text();
-    // Chromium logs every answer with a status of 400 or more as an error, but tests provoke such
-    // answers on purpose.
+    // Chromium logs every response with a status of 400 or more as an error, but tests cause such
+    // responses on purpose.
     if (message.type() === 'error' && !text.startsWith('Failed to load resource')) {
       complaints.push(`console: ${text}`);
     }

@@ -12,14 +12,17 @@ export const phoneViewport = { width: 360, height: 740 };
 
 interface PageOptions {
   readonly viewport?: { readonly width: number; readonly height: number };
-  /** Opens a page for this test alone, which may change more than a load resets: its clock. */
+  /**
+   * Opens a page for this test only. It is for tests that change what a reload does not reset, such
+   * as the clock.
+   */
   readonly isOwn?: boolean;
 }
 
 /**
- * Serves the built dashboard from the fixture server, in one page of one browser for all tests of a
- * `describe`, because a new page takes three times as long to load. Each test starts without
- * approvals, and fails if its pages have complaints.
+ * Serves the built dashboard from the fixture server. All tests of a `describe` share one page in
+ * one browser, because a new page takes three times as long to load. Each test starts without
+ * approvals. A test fails if one of its pages has complaints.
  */
 export function useDashboard() {
   let server: FixtureServer | undefined;
@@ -59,7 +62,7 @@ export function useDashboard() {
     return async () => {
       const { page, complaints } = getRunning().shared;
       await page.goto('about:blank');
-      // A pointer left over a button would show the next test's button in another colour.
+      // If the pointer stayed over a button, the button would have another colour in the next test.
       await page.mouse.move(0, 0);
       for (const watched of ownPages.splice(0)) {
         await watched.context.close();
@@ -74,7 +77,10 @@ export function useDashboard() {
     get server() {
       return getRunning().server;
     },
-    /** Loads the path, in the light scheme, in the page that the tests share. */
+    /**
+     * Loads the path in the light scheme, in the page that the tests share or in the test's own
+     * page.
+     */
     open: async (path: string, options: PageOptions = {}): Promise<Page> => {
       const { viewport = desktopViewport, isOwn = false } = options;
       const { browser: from, shared: watched, server: fixture } = getRunning();

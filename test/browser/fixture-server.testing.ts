@@ -25,42 +25,46 @@ const mediaTypes: Record<string, string> = {
 };
 
 /**
- * Serves the built dashboard and a stand-in for the API, which brings the dashboard into states
+ * Serves the built dashboard and simulates the API. So tests can bring the dashboard into states
  * that a real gateway seldom has.
  */
 export interface FixtureServer extends AsyncDisposable {
   readonly url: string;
   me: Me | null;
   approvals: ApprovalResponse[];
-  /** How many pages of a list of approvals have no items and are not the last. */
+  /** How many empty pages the list of approvals has before the pages with items. */
   emptyPages: number;
-  /** The rules that decisions have stored, and those of them that the person has stopped. */
+  /**
+   * `rules`: the rules that decisions have created. `stoppedRules`: the ids of those that the
+   * person has stopped.
+   */
   rules: Partial<Rule>[];
   readonly stoppedRules: string[];
-  /** What the API says about why an approval is asked. */
+  /** The API's explanation of why a person is asked to decide an approval. */
   why: KeyExplanation[];
   /** The accounts and secrets that the person can look up. */
   connections: Partial<Connection>[];
   secrets: Partial<Secret>[];
-  /** What is answered to other requests, by path. */
+  /** The answers to other requests, by path. */
   answers: Record<string, object>;
   /**
-   * Answers that replace the usual answers to the next requests; each is used once, for a request
-   * whose path begins with `path`.
+   * Answers that replace the usual answers. Each is used once, for the next request whose path
+   * begins with `path`.
    */
   readonly failures: { path: string; status: number; body?: object }[];
-  /** The ids of the approvals whose call a person has run from the page. */
+  /** The ids of the approvals whose calls the person has run from the page. */
   readonly calls: string[];
   readonly resolutions: (ResolveApprovalBody & { id: string })[];
   /** Runs just before the server handles the next decision. */
   beforeResolve: () => void;
   /**
-   * Changes an approval as another person's decision would, and sends the event about the change.
+   * Changes an approval like a decision of another person would, and sends the event about the
+   * change.
    */
   changeApproval(id: string, differences: Partial<ApprovalResponse>, type?: string): void;
   addApproval(approval: ApprovalResponse): void;
   sendEvent(type: string, data: object): void;
-  /** Closes all event streams; the pages may connect again. */
+  /** Closes all event streams. The pages may connect again. */
   cutStreams(): void;
 }
 
@@ -174,7 +178,7 @@ export async function startFixtureServer(): Promise<FixtureServer> {
     return sendJson(response, 204);
   }
 
-  /** A page of the list; a cursor is a position in it. */
+  /** One page of the list of approvals. The cursor is a position in the list. */
   function listApprovals(query: URLSearchParams) {
     const wanted = (name: string, value: string) => [null, value].includes(query.get(name));
     const words = (query.get('q') ?? '').toLowerCase();
@@ -240,7 +244,8 @@ async function sendFile(pathname: string, response: ServerResponse): Promise<voi
   const content = await readFile(join(distFolder, name));
   response.writeHead(200, {
     'content-type': mediaTypes[extname(name)] ?? 'application/octet-stream',
-    // As the gateway does: the name of a file in assets contains the hash of its content.
+    // The same header as that of the gateway. The name of a file in `assets` contains a hash of its
+    // content.
     'cache-control': name.startsWith('/assets/')
       ? 'public, max-age=31536000, immutable'
       : 'no-cache',
@@ -256,7 +261,7 @@ async function readText(request: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString();
 }
 
-/** What a decision changes in an approval, by the move of its word. */
+/** How a decision changes an approval, by the kind of decision. */
 const changesByMove: Record<Move, (body: ResolveApprovalBody) => Partial<ApprovalResponse>> = {
   allow: (body) => ({
     ...resolvedFieldsOf(body),

@@ -31,7 +31,8 @@ export const agentId = '0199c0de-0000-7000-8000-00000000000c';
 let lastId = 0;
 
 /**
- * An approval of an agent's call that creates an issue; a test overrides the fields that it checks.
+ * An approval for an agent's call that creates an issue. Each test overrides the fields that it
+ * checks.
  */
 export function approvalOfIssue(differences: Partial<ApprovalResponse> = {}): ApprovalResponse {
   lastId += 1;
@@ -121,7 +122,7 @@ export function approvalOfIssue(differences: Partial<ApprovalResponse> = {}): Ap
 }
 
 /**
- * An approval of a call by full URL that deletes something; a subagent of the same agent makes the
+ * An approval for a call by full URL that deletes something. A subagent of the same agent makes the
  * call.
  */
 export function approvalOfDeletion(differences: Partial<ApprovalResponse> = {}): ApprovalResponse {

@@ -9,16 +9,16 @@ import type { Shot } from './shots.ts';
 interface ShotOptions {
   readonly scene: Scene;
   readonly shot: Shot;
-  /** Looks at the page, once in each screen size. */
+  /** Examines the page. Called once in each screen size. */
   readonly look: (size: keyof typeof screenSizes) => Promise<unknown>;
 }
 
-/** Brings the page into the state of the shot, in each screen size, and looks at it. */
+/** Brings the page into the state of the shot, in each screen size, and calls `look`. */
 export async function openShot(
   { page, context }: WatchedPage,
   { scene, shot, look }: ShotOptions,
 ): Promise<void> {
-  // An open page is loaded again when another person signs in.
+  // Leaves the open page, because the dashboard reloads itself when another person signs in.
   await page.goto('about:blank');
   await context.clearCookies();
   if (shot.as !== null) await context.addCookies([cookieOf(shot.as, scene.url)]);
@@ -35,7 +35,10 @@ export async function openShot(
   }
 }
 
-/** A page that follows the event stream always loads something, so its words are waited for instead. */
+/**
+ * Waits until the page shows its content. A page with an event stream never stops loading, so this
+ * cannot wait until nothing loads.
+ */
 async function untilQuiet(page: Page): Promise<void> {
   await page.locator('h1:visible, h2:visible').first().waitFor();
   await page.locator('.animate-spin:visible').first().waitFor({ state: 'detached' });

@@ -1,26 +1,28 @@
 import type { Page } from 'playwright-core';
 
-/** How a page of the dashboard came up, loaded from the network with an empty cache. */
+/** How a page of the dashboard loaded from the network, with an empty cache. */
 export interface PageLoad {
   /**
-   * From the start of the navigation until the page's main act could be used: it is there, nothing
-   * on the page loads any more, and no task over 50 ms holds the page up afterwards.
+   * The time from the start of the navigation until the person could use the main element of the
+   * page. The element is there, nothing on the page is loading any more, and no later task over 50
+   * ms blocks the page.
    */
   readonly interactiveMs: number;
-  /** The sum of the layout shifts that no input of a person caused. */
+  /** The sum of the layout shifts that were not caused by input of a person. */
   readonly shift: number;
-  /** What moved, one move each. */
+  /** Descriptions of what moved, one for each move. */
   readonly moves: readonly string[];
 }
 
-/** For how long a page must stay as it is before it counts as loaded. */
+/** How long a page must stay unchanged until it counts as loaded. */
 const quietMs = 1_000;
-/** No page is measured by this limit, which is long because everything takes longer on a busy machine. */
+/** A long limit, because everything takes longer on a busy machine. No page is measured by it. */
 const loadMsMax = 60_000;
 
 /**
- * Opens the address in a page of a new context, whose cache is empty, and follows how it loads
- * until it no longer changes. `mainAct` is the text of the button, link or heading that a person comes for.
+ * Opens the address in a page of a new context, whose cache is empty, and observes the loading
+ * until the page no longer changes. `mainAct` is the text of the main element: the button, link or
+ * heading for which a person opens the page.
  */
 export async function followPageLoad(
   page: Page,
@@ -31,7 +33,7 @@ export async function followPageLoad(
   return page.evaluate<PageLoad>(untilStill);
 }
 
-/** Asked in the page, at intervals: Playwright's own waiting needs `eval`, which the page forbids. */
+/** Polls inside the page, because Playwright's own waiting needs `eval`, which the page forbids. */
 const untilStill = `(async () => {
   while (performance.now() - pageLoad.usableAt() < ${quietMs}) {
     if (performance.now() > ${loadMsMax}) throw new Error('the main act of the page never came');
@@ -42,8 +44,8 @@ const untilStill = `(async () => {
 })()`;
 
 /**
- * Runs before the scripts of the page. An element can be used when a click at its middle would reach
- * it; for an element below the window, when it is drawn.
+ * Returns a script that runs before the scripts of the page. An element counts as usable if a click
+ * on its middle would reach it, or, below the visible part of the page, if it is drawn.
  */
 function observeLoading(mainAct: string): string {
   return `(() => {

@@ -12,8 +12,8 @@ export interface NamedPageLoad extends PageLoad {
 const sizes = ['phone', 'desktop'] as const;
 
 /**
- * Opens every page, or each `stride`th, one after the other and each time with an empty cache: in
- * both sizes, or only in one of them, taking turns.
+ * Opens every page, or only each `stride`th page, one after the other, each time with an empty
+ * cache. Each page is opened in both sizes, or in alternating sizes if `inBothSizes` is false.
  */
 export async function* followAllPageLoads(
   browser: OpenBrowser,

@@ -1,6 +1,6 @@
 /**
- * Texts with which an agent could imitate a part of the page or inject code: each as the agent
- * sends it, and as the page must show it.
+ * Texts with which an agent could imitate a part of the page or inject code. `given` is the text
+ * that the agent sends, and `shown` is how the page must show it.
  */
 export const payloads: readonly (readonly [what: string, given: string, shown: string])[] = [
   ...[

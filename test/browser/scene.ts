@@ -11,7 +11,10 @@ import { createAgent, pollUntil, successfulBodyOf } from '../support/world.ts';
 
 export type Person = Caller & { readonly cookie: string };
 
-/** A small company at work with the gateway: everything that a page can show exists once. */
+/**
+ * A running gateway with the data of a small company. Everything that a page can show exists at
+ * least once.
+ */
 export interface Scene extends AsyncDisposable {
   readonly url: string;
   readonly admin: Person;
@@ -20,7 +23,7 @@ export interface Scene extends AsyncDisposable {
   /** A member who has only just been invited. */
   readonly newcomer: Person;
   readonly auditor: Person;
-  /** A sign-in link that has been used. */
+  /** A sign-in link that has already been used. */
   readonly spentLink: string;
   /** A person who has not chosen a password yet. */
   readonly withoutPassword: Person;
@@ -28,7 +31,7 @@ export interface Scene extends AsyncDisposable {
     Record<'medium' | 'high' | 'remembered' | 'failed' | 'denied', string>
   >;
   readonly agentId: string;
-  /** Paths of pages that are opened by a link. */
+  /** Paths of pages that people open through a link. */
   readonly paths: Readonly<Record<'request' | 'provide' | 'connect' | 'consent', string>>;
 }
 
@@ -138,7 +141,7 @@ const minutesTemplate = (provider: string) =>
     .replace('title: Notes, key: notes', 'title: Minutes, key: minutes')
     .replace('default_secret_name: notes_token', 'default_secret_name: minutes_token');
 
-/** The service that is connected already stays at version 1. */
+/** Publishes version 2 of the template. The connected service stays at version 1. */
 async function publishNewerVersion(admin: Caller, provider: string): Promise<void> {
   const openapi = minutesTemplate(provider)
     .replace(/ {4}delete: .*\n/, '')
@@ -148,7 +151,10 @@ async function publishNewerVersion(admin: Caller, provider: string): Promise<voi
   successfulBodyOf(await admin.post(`${path}/publish?tier=org`, { version: 2 }));
 }
 
-/** Changes the description of a tool, which the gateway then refuses to call until an admin accepts it. */
+/**
+ * Changes the description of a tool. From then on the gateway refuses to call the tool until an
+ * admin accepts the change.
+ */
 async function changeTool(admin: Caller, server: TestMcpServer): Promise<void> {
   const at = server.tools.findIndex(({ name }) => name === 'list_issues');
   const tool = server.tools[at];
@@ -179,7 +185,7 @@ async function connectForMia(mia: Caller): Promise<void> {
   successfulBodyOf(await mia.delete(`/v1/secrets/${id}`));
 }
 
-/** What has already happened: calls that a person allowed or denied, and one that failed. */
+/** Creates past calls: calls that a person allowed or denied, and one that failed. */
 async function decideThings(mia: Caller, bot: Caller) {
   const decide = async (call: Call, decision: object) => {
     const { approval_id: id, suggested_tiers: tiers } = await ask(bot, call);
@@ -209,7 +215,7 @@ async function decideThings(mia: Caller, bot: Caller) {
   return { remembered, denied, failed };
 }
 
-/** What waits for a person. */
+/** Creates what waits for a person. */
 async function askForThings(bot: Caller, scout: Caller) {
   const issues = ['Checkout fails on Safari 18', 'Prices show no currency', 'Search is slow'];
   for (const title of issues) {
@@ -271,7 +277,7 @@ async function requestThings(bot: Caller) {
   };
 }
 
-/** An MCP client that asks for access by OAuth. */
+/** Registers an MCP client that asks for access by OAuth. Returns the path of its consent page. */
 async function registerClient(url: string, admin: Caller): Promise<string> {
   const redirectUri = 'http://127.0.0.1/callback';
   const registration = { redirect_uris: [redirectUri], client_name: 'Acme Editor' };

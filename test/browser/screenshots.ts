@@ -1,7 +1,7 @@
 /**
- * `npm run screenshots -- [folder] [pattern]`: takes a picture of every page of the dashboard, in
- * both themes and in two sizes, of a gateway that runs with realistic content, and prints the folder.
- * With a pattern it takes only those whose name matches.
+ * `npm run screenshots -- [folder] [pattern]`: takes screenshots of every page of the dashboard, in
+ * both themes and two sizes, and prints the folder. The pages come from a gateway with realistic
+ * content. With a pattern, only shots whose name matches are taken.
  */
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -36,7 +36,10 @@ await orExit(async () => {
   process.stdout.write(`${folder}\n`);
 });
 
-/** Takes each picture twice where the page is longer than the screen: what is seen first, and the whole. */
+/**
+ * If the page is longer than the screen, two screenshots are taken: the part that is visible first,
+ * and the whole page.
+ */
 async function takeShot(
   watched: WatchedPage,
   { scene, shot, folder }: { scene: Scene; shot: Shot; folder: string },

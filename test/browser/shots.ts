@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core';
 
 import type { Person, Scene } from './scene.ts';
 
-/** The least phone for which the dashboard is made, and an ordinary laptop. */
+/** The smallest phone for which the dashboard is made, and an ordinary laptop. */
 export const screenSizes = {
   phone: { width: 360, height: 640 },
   desktop: { width: 1280, height: 800 },
@@ -10,21 +10,21 @@ export const screenSizes = {
 
 export interface Shot {
   readonly name: string;
-  /** Who is signed in; null for nobody. */
+  /** The person who is signed in. Null if nobody is. */
   readonly as: Person | null;
   readonly path: string;
   /**
-   * The text of the button, link or heading for which a person comes to the page: how long it takes to
-   * come up is measured by it. Absent where the state is no other page.
+   * The text of the button, link or heading for which a person opens the page. The load time is
+   * measured until this element can be used. Absent if the shot is only another state of a page.
    */
   readonly mainAct?: string;
-  /** What the browser does to requests of the page before it is opened. */
+  /** Prepares the browser before the page is opened, for example to let requests fail. */
   readonly before?: (page: Page) => Promise<unknown>;
-  /** Brings the opened page into the state of the picture. */
+  /** Brings the opened page into the state that the shot shows. */
   readonly prepare?: (page: Page) => Promise<unknown>;
 }
 
-/** Every page of the dashboard, and the states of each that look different. */
+/** All shots: every page of the dashboard, and the states of each page that look different. */
 export function shotsOf(scene: Scene): Shot[] {
   return [
     ...signInShots(scene),
@@ -102,7 +102,7 @@ function approvalShots({ mia, newcomer, approvals }: Scene): Shot[] {
       path: at(approvals.high),
       async prepare(page) {
         await press(/^Allow once/)(page);
-        // The answer counts only a moment after the question.
+        // The button "Yes" ignores clicks for a moment, and is enabled afterwards.
         await page.locator('button:enabled', { hasText: /^Yes/ }).waitFor();
       },
     },
@@ -165,7 +165,7 @@ function orgShots({ admin, auditor }: Scene): Shot[] {
   ];
 }
 
-/** A phone has this button; a wide window has everything in view. */
+/** Only a phone has this button. A wide window shows everything without it. */
 async function pressMore(page: Page): Promise<void> {
   const more = page.getByRole('button', { name: 'More' });
   if (await more.isVisible()) await more.click();
@@ -181,7 +181,7 @@ async function selectIssues(page: Page): Promise<void> {
   for (const at of [0, 1, 2]) await issues.nth(at).getByRole('checkbox').check();
 }
 
-/** Opens an action of the notice board, fills its form and presses its button. */
+/** Opens an action of the notice board, fills in its form and submits it. */
 function tryAction(
   action: string,
   {
@@ -229,7 +229,7 @@ function tryShots({ mia }: Scene): Shot[] {
   ];
 }
 
-/** What is asked before something ends or changes for good. */
+/** Questions that are asked before something ends or changes permanently. */
 function questionShots({ mia, admin, agentId, approvals }: Scene): Shot[] {
   const agent = `/agents/${agentId}`;
   return [
@@ -267,7 +267,7 @@ function questionShots({ mia, admin, agentId, approvals }: Scene): Shot[] {
   ];
 }
 
-/** What a page says when the gateway does not answer, or not as it should. */
+/** What pages show if the gateway does not answer, or answers with an error. */
 function troubleShots({ mia, approvals }: Scene): Shot[] {
   const fail = (path: string) => (page: Page) =>
     page.route(path, (route) =>

@@ -38,12 +38,15 @@ export function AccountMenu() {
   );
 }
 
-/** What a menu with this account has; `onLeave` is called when a link in it is followed. */
+/**
+ * The entries of a menu for the account. `onLeave` is called when a person follows a link in the
+ * menu.
+ */
 export function AccountItems(props: { onLeave: () => void }) {
   const me = useMe();
   const signOutMutation = useMutation(() => ({
     mutationFn: signOut,
-    // Loading the page again discards everything that this page holds in memory.
+    // The reload discards everything that this page has in memory.
     onSuccess: () => location.assign('/'),
     onError: (error: Error) => announce(error.message),
   }));

@@ -6,19 +6,20 @@ import { isWorthRetrying } from '../api/query-client.ts';
 import { sessionQuery } from '../features/session/session.queries.ts';
 import { Icon } from '../ui/icon.tsx';
 
-/** How often the gateway is asked while it does not answer. */
+/** How often to send a request while the gateway does not answer. */
 const askEveryMs = 3_000;
 
 /**
- * Says that the gateway does not answer, as while it restarts. It lies over the page, because what
- * moved would move under the hand.
+ * Says that the gateway does not answer, for example because it restarts. The notice covers part of
+ * the page: if it moved the page, buttons would move away just as a person presses them.
  */
 export function AwayNotice() {
   const state = useStreamState();
   const isLost = () => state() === 'lost';
   const session = useQuery(() => ({
     ...sessionQuery(),
-    // Asked until it has answered, so that an error of this time is not shown the next time.
+    // Also repeated after the stream is open again, until an answer arrives: otherwise this error
+    // would be shown at the next interruption.
     refetchInterval: ({ state: { error } }) => (isLost() || error !== null ? askEveryMs : false),
   }));
   return (

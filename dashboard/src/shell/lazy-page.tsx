@@ -8,9 +8,9 @@ import { AfterFirstAnswers } from '../ui/first-answers.tsx';
 import { Spinner } from '../ui/icon.tsx';
 
 /**
- * Returns a page whose code the browser loads when the page is first opened, or when `preload` asks
- * for it, as the router does for a link under the pointer. Solid's own `lazy` needs a `Suspense`
- * around it, which would also hide the whole page while one of its queries loads.
+ * Returns a page whose code is loaded when the page is first opened, or when `preload` is called.
+ * The router calls `preload` when the pointer is on a link to the page. Solid's own `lazy` would
+ * need a `Suspense` around it, which also hides the whole page while one of its queries loads.
  */
 export function lazyPage(load: () => Promise<Component>): Component & { preload: () => void } {
   const [page, setPage] = createSignal<Component>();
@@ -46,7 +46,7 @@ export function lazyPage(load: () => Promise<Component>): Component & { preload:
       </Switch>
     );
   };
-  // A failure is shown to the person who opens the page.
+  // A failed preload is ignored here. The person sees the failure on opening the page.
   return Object.assign(LazyPage, { preload: () => void begin().catch(() => {}) });
 }
 
@@ -60,7 +60,10 @@ function Loading(): JSX.Element {
   );
 }
 
-/** After an update of the gateway, the files of the earlier release are gone. */
+/**
+ * Shown, for example, after an update of the gateway, when the files of the earlier release are
+ * gone.
+ */
 function NotLoaded(): JSX.Element {
   return (
     <main id="content" class="mx-auto max-w-lg p-6 pt-[10vh]">

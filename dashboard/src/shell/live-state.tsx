@@ -16,7 +16,7 @@ export function LiveState() {
       class="flex grow items-center justify-end gap-2 text-sm text-ink-soft"
       title={words[state()].title}
     >
-      {/* The word grows to the left, so the dot keeps its place. */}
+      {/* The text grows to the left, so the dot does not move. */}
       <Show when={state()} keyed>
         {(shown) => (
           <span classList={{ 'max-sm:sr-only': shown !== 'lost' }}>{words[shown].text}</span>

@@ -15,9 +15,12 @@ interface Destination {
   readonly href: string;
   readonly label: string;
   readonly icon: IconName;
-  /** True if only the address itself belongs to the destination, and no address below it. */
+  /**
+   * True if only this address belongs to the destination. Otherwise addresses below it belong to it
+   * too.
+   */
   readonly isExact?: boolean;
-  /** True if a phone has it under *More*, because its bar has no room for it. */
+  /** True if a phone shows the destination under *More*, because its bar has no room for it. */
   readonly isUnderMore?: boolean;
 }
 
@@ -29,7 +32,7 @@ const destinations: readonly Destination[] = [
   { href: '/services', label: 'Services', icon: 'plug' },
   { href: '/activity', label: 'Activity', icon: 'list', isUnderMore: true },
 ];
-/** The pages about the organisation, which admins and auditors have. */
+/** The pages about the organisation. Only admins and auditors have them. */
 const orgDestinations: readonly Destination[] = [
   { href: '/members', label: 'Members', icon: 'users', isUnderMore: true },
   { href: '/webhooks', label: 'Webhooks', icon: 'webhook', isUnderMore: true },
@@ -45,7 +48,10 @@ function useHasOrgPages(): () => boolean {
 const itemClass =
   'relative flex w-full items-center rounded-lg font-medium hover:bg-sunken max-lg:min-h-14 max-lg:flex-col max-lg:justify-center max-lg:gap-0.5 max-lg:text-xs lg:min-h-11 lg:gap-3 lg:px-3';
 
-/** Pages with their own bar at the bottom of a phone, where two bars would leave too little room. */
+/**
+ * Pages that have their own bar at the bottom of a phone. They do not show the navigation there,
+ * because two bars would leave too little room.
+ */
 const pagesWithOwnBar = /^\/approvals\/./;
 
 /** The main navigation: at the left of a wide window, at the bottom of a phone. */
@@ -77,7 +83,8 @@ export function Navigation() {
           </li>
         </ul>
       </nav>
-      {/* On a phone, the end of a page can be scrolled out from under the bar. */}
+      {/* Room at the end of the page on a phone, so that the bar does not cover the end of its
+          content. */}
       <Show when={!hasOwnBar()}>
         <div class="order-last h-16 lg:hidden" aria-hidden="true" />
       </Show>
@@ -108,7 +115,7 @@ function DestinationItem(props: { destination: Destination }) {
   );
 }
 
-/** The pages for which the bar of a phone has no room, and the account. */
+/** The menu *More* of a phone: the pages for which the bar has no room, and the account. */
 function More() {
   const location = useLocation();
   const [isOpen, setOpen] = createSignal(false);
@@ -155,7 +162,7 @@ function More() {
   );
 }
 
-/** How many approvals wait for this person, and not for somebody below or beside. */
+/** How many approvals wait for this person. Approvals that others decide first do not count. */
 function OpenCount() {
   const me = useMe();
   const pollEveryMs = usePollEveryMs();

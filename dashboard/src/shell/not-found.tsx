@@ -2,7 +2,10 @@ import { A } from '@solidjs/router';
 
 import { useTitle } from '../ui/title.ts';
 
-/** At an address that is no page; the gateway says the same where it serves no page of the dashboard. */
+/**
+ * Shown at an address without a page. The gateway shows the same text at addresses outside the
+ * dashboard.
+ */
 export function NotFound() {
   useTitle(() => 'Not found');
   return (

@@ -14,7 +14,7 @@ import { HelpDialog } from './help-dialog.tsx';
 import { LiveState } from './live-state.tsx';
 import { Navigation } from './navigation.tsx';
 
-/** The frame around every page of a signed-in person. */
+/** The frame around every page for a signed-in person. */
 export function Shell(props: { children?: JSX.Element }) {
   const me = useMe();
   const navigate = useNavigate();

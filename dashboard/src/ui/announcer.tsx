@@ -2,10 +2,10 @@ import { createSignal } from 'solid-js';
 
 const [announcement, setAnnouncement] = createSignal('');
 
-/** Has a sentence read out by screen readers. */
+/** Lets screen readers read out a sentence. */
 export function announce(sentence: string): void {
-  // Screen readers ignore a sentence that they have just read, so an invisible space makes it
-  // different.
+  // Screen readers do not repeat the sentence that they read last. An added invisible space makes
+  // it a different sentence.
   setAnnouncement((last) => (last === sentence ? `${sentence}\u00a0` : sentence));
 }
 

@@ -1,12 +1,12 @@
 import { createSignal, onCleanup } from 'solid-js';
 
 /**
- * How long the button of a second gesture ignores clicks. It is longer than a double tap, so that
- * the second tap decides nothing.
+ * How long the button for the second click ignores clicks. It is longer than a double tap, so that
+ * the second tap of a double tap decides nothing.
  */
 const armedAfterMs = 700;
 
-/** Whether the second gesture counts yet, and what begins the wait for it anew. */
+/** Returns whether the second click counts yet, and a function that restarts the waiting time. */
 export function createArmed(): [isArmed: () => boolean, arm: () => void] {
   const [isArmed, setArmed] = createSignal(false);
   let timer: ReturnType<typeof setTimeout> | undefined;

@@ -15,8 +15,9 @@ const shapeClasses =
   'inline-flex min-h-11 items-center justify-center gap-2 rounded-lg px-4 py-2 text-center leading-tight font-semibold transition-colors disabled:opacity-60';
 
 /**
- * A button. A browser takes the focus away from one that is disabled while its act is under way; it
- * gets it back afterwards, so that the next key does not begin at the top of the page.
+ * A button. When a button with the focus is disabled during its request, the browser takes the
+ * focus away. It gets the focus back afterwards, so that the next key press does not start at the
+ * top of the page.
  */
 export function Button(
   props: Omit<JSX.ButtonHTMLAttributes<HTMLButtonElement>, 'ref'> &
@@ -25,7 +26,7 @@ export function Button(
   const [own, rest] = splitProps(props, ['look', 'class', 'children', 'ref']);
   let button: HTMLButtonElement | undefined;
   let hadFocus = false;
-  // Runs before the attribute is set.
+  // Runs before the attribute `disabled` is set, while the button still has the focus.
   createComputed(() => {
     if (rest.disabled === true) {
       hadFocus = button !== undefined && document.activeElement === button;

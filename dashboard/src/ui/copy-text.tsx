@@ -3,7 +3,7 @@ import { createSignal } from 'solid-js';
 import { announce } from './announcer.tsx';
 import { Button } from './button.tsx';
 
-/** A text that a person needs elsewhere, with a button that copies it. */
+/** Shows a text that a person needs elsewhere, such as a key, with a button that copies it. */
 export function CopyText(props: { label: string; text: string }) {
   const [isCopied, setCopied] = createSignal(false);
   let shownElement: HTMLElement | undefined;
@@ -14,7 +14,8 @@ export function CopyText(props: { label: string; text: string }) {
       setCopied(true);
       announce(`${props.label} copied`);
     } catch {
-      // Without the permission to write to the clipboard, the person copies the marked text.
+      // Without permission to write to the clipboard, the text is selected, so that the person can
+      // copy it.
       if (shownElement !== undefined) getSelection()?.selectAllChildren(shownElement);
     }
   };
@@ -22,7 +23,8 @@ export function CopyText(props: { label: string; text: string }) {
   return (
     <div>
       <p class="text-sm text-ink-soft">{props.label}</p>
-      {/* On a phone the button is below, so that long names do not break in each line. */}
+      {/* On a phone the button is below the text, so that long texts do not break into many lines.
+          */}
       <div class="mt-1 grid gap-2 sm:flex sm:items-start">
         <code
           ref={(element) => (shownElement = element)}

@@ -5,7 +5,7 @@ import { cutText } from './cut-text.ts';
 const limits = { charactersMax: 100, linesMax: 3 };
 
 describe('a long value', () => {
-  test('up to the limit is shown whole', () => {
+  test('is shown whole if it has at most as many characters as the limit', () => {
     expect(cutText('x'.repeat(100), limits)).toEqual({
       text: 'x'.repeat(100),
       hidden: 0,
@@ -13,7 +13,7 @@ describe('a long value', () => {
     });
   });
 
-  test('beyond the limit is truncated, with a count of what is hidden', () => {
+  test('is truncated if it is longer than the limit, with a count of the hidden characters', () => {
     expect(cutText('x'.repeat(8412), limits)).toEqual({
       text: 'x'.repeat(100),
       hidden: 8312,
@@ -21,7 +21,7 @@ describe('a long value', () => {
     });
   });
 
-  test('with many lines is truncated after the last line shown', () => {
+  test('is truncated after the last allowed line if it has too many lines', () => {
     const text = Array.from({ length: 30 }, (_, at) => `line ${at}`).join('\n');
 
     expect(cutText(text, limits).text).toBe('line 0\nline 1\nline 2');
@@ -35,7 +35,7 @@ describe('a long value', () => {
     });
   });
 
-  test('is not truncated to save a few characters', () => {
+  test('is not truncated if only a few characters would be hidden', () => {
     expect(cutText('x'.repeat(120), limits).hidden).toBe(0);
   });
 });

@@ -1,9 +1,6 @@
 export interface CutText {
   readonly text: string;
-  /**
-   * The number of characters that were cut off, counted as people count them; 0 when nothing was
-   * cut off.
-   */
+  /** The number of hidden characters, counted as people count them. 0 if nothing is hidden. */
   readonly hidden: number;
   readonly total: number;
 }
@@ -11,16 +8,15 @@ export interface CutText {
 const segmenter = new Intl.Segmenter('en', { granularity: 'grapheme' });
 
 /**
- * The beginning of a long text: at most the given number of characters and lines. The cut is never
- * within a letter.
+ * The beginning of a long text, with at most the given number of characters and lines. A letter
+ * with its accents is never split.
  */
 export function cutText(
   text: string,
   { charactersMax, linesMax }: { charactersMax: number; linesMax: number },
 ): CutText {
   const end = findCutIndex(text, charactersMax, linesMax);
-  // The button that shows the rest would take more room than a few last characters, so these are
-  // kept.
+  // A few last characters are kept, because the button that shows the rest would take more room.
   if (end === text.length || text.length - end < 40) {
     return { text, hidden: 0, total: countCharacters(text) };
   }

@@ -3,11 +3,11 @@ import type { JSX } from 'solid-js';
 
 import { VisibleText } from './visible-text.tsx';
 
-/** The look of everything that a person types into. */
+/** The look of every element that a person types into. */
 export const fieldLook =
   'block w-full min-w-0 rounded-lg border border-line-strong bg-surface px-3 py-2 aria-invalid:border-high';
 
-/** What is wrong with a field, below it. */
+/** Says below a field what is wrong with it. */
 export function FieldError(props: { id: string; error: string | undefined }) {
   return (
     <Show when={props.error}>
@@ -20,7 +20,10 @@ export function FieldError(props: { id: string; error: string | undefined }) {
   );
 }
 
-/** The ids of what describes a field: its hint, and what is wrong with it. */
+/**
+ * The ids of the elements that describe a field: its hint, and the text about what is wrong with
+ * it.
+ */
 export function describedBy(
   id: string,
   { hint, error }: { hint?: unknown; error?: string | undefined },
@@ -32,7 +35,7 @@ export function describedBy(
   return ids.length === 0 ? undefined : ids.join(' ');
 }
 
-/** A text field with its label above it, and what belongs into it between the two. */
+/** A text field with its label above it. Between them is a hint about what to enter. */
 export function TextField(props: {
   label: JSX.Element;
   hint?: JSX.Element;
@@ -44,9 +47,9 @@ export function TextField(props: {
   pattern?: string;
   maxLength?: number;
   type?: 'text' | 'url' | 'password' | 'email';
-  /** Whether the field gets the focus when it appears, because a person has just opened the form. */
+  /** Whether the field gets the focus at first, because a person has just opened the form. */
   hasFocus?: boolean;
-  /** What is wrong with the value. */
+  /** A text about what is wrong with the value. */
   error?: string | undefined;
 }) {
   const id = createUniqueId();
@@ -83,7 +86,7 @@ export function TextField(props: {
   );
 }
 
-/** A field for a secret, which a person can look at before it is stored. */
+/** A field for a secret. A button shows the entered value, so that the person can check it. */
 export function SecretField(props: {
   label: JSX.Element;
   hint?: JSX.Element;
@@ -94,9 +97,9 @@ export function SecretField(props: {
   maxLength: number;
   isOptional?: boolean;
   showLabel: string;
-  /** Whether the field gets the focus when it appears, because a person has just opened the form. */
+  /** Whether the field gets the focus at first, because a person has just opened the form. */
   hasFocus?: boolean;
-  /** What is wrong with the value. */
+  /** A text about what is wrong with the value. */
   error?: string | undefined;
 }) {
   const id = createUniqueId();
@@ -147,7 +150,7 @@ export function SecretField(props: {
   );
 }
 
-/** One of several alternatives, as a box that can be pressed as a whole. */
+/** One of several alternatives, as a box. A click anywhere in the box chooses it. */
 export function RadioBox(props: {
   name: string;
   isChecked: boolean;

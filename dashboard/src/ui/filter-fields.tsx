@@ -3,10 +3,10 @@ import { For, createEffect, createSignal, createUniqueId, onCleanup, untrack } f
 import { fieldLook } from './field.tsx';
 import { toVisibleText } from './visible-characters.ts';
 
-/** How long to wait for the next letter before searching. */
+/** How long to wait after a letter before searching, in case another letter follows. */
 const typingMs = 300;
 
-/** A search field that searches once the person has stopped typing. */
+/** A search field. It searches once the person has stopped typing. */
 export function SearchField(props: {
   label: string;
   text: string;
@@ -15,7 +15,7 @@ export function SearchField(props: {
   const id = createUniqueId();
   const [text, setText] = createSignal(untrack(() => props.text));
   let timer: ReturnType<typeof setTimeout> | undefined;
-  // The address changes also when the person goes back, or leaves all filters out.
+  // The text in the address also changes when the person goes back or clears all filters.
   createEffect(() => setText(props.text));
   onCleanup(() => clearTimeout(timer));
   const search = (typed: string) => {
@@ -43,7 +43,9 @@ export function SearchField(props: {
   );
 }
 
-/** What an address filters by can be chosen even where nothing loaded has it. */
+/**
+ * The choices of a filter. They include the value in the address, even if no loaded item has it.
+ */
 export function withChosen(
   names: Map<string, string>,
   chosen: string,
@@ -53,7 +55,7 @@ export function withChosen(
   return [...names].toSorted(([, one], [, other]) => one.localeCompare(other)).slice(0, 200);
 }
 
-/** One of several values to filter by. */
+/** A list for choosing one value to filter by. */
 export function Select(props: {
   label: string;
   value: string;

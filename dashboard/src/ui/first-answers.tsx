@@ -14,26 +14,26 @@ import type { JSX } from 'solid-js';
 
 import { Spinner } from './icon.tsx';
 
-/** An answer may lead to the next question, which is asked within this time. */
+/** An answer may lead to another query. The page waits this long for such a query to start. */
 const nextQuestionMs = 30;
-/** A page with a question that is answered so late is shown without the answer. */
+/** After this time the page is shown even if answers are missing. */
 const waitMsMax = 4_000;
 
 const ShownContext = createContext<() => boolean>(() => true);
 
-/** Whether the page is shown: nothing on it can take the focus before. */
+/** Whether the page is visible. Before that, nothing on it can get the focus. */
 export function useIsPageShown(): () => boolean {
   return useContext(ShownContext);
 }
 
 /**
- * Shows a page once the gateway has answered what the page asks first, whole and at once: a part that
- * came later would move the buttons below it under the hand. The page waits again when `address`
- * changes, for what it has not asked before.
+ * Shows a page only once the gateway has answered its first queries. Otherwise a part that came
+ * later would move the buttons below it just as a person presses them. When `address` changes, the
+ * page waits again for queries without data.
  */
 export function AfterFirstAnswers(props: {
   address: string;
-  /** False for a page whose answers move nothing: it shows each as it comes. */
+  /** False for a page whose layout does not shift as answers arrive. It is shown at once. */
   isNeeded?: boolean;
   children: JSX.Element;
 }) {
@@ -81,6 +81,8 @@ export function AfterFirstAnswers(props: {
   );
 }
 
-/** A question that has failed is asked again while the page already says so, and shows the rest. */
+/**
+ * A query that has failed does not count: the page already shows its error, while it is retried.
+ */
 const isFirstQuestion = ({ state }: Query) =>
   state.data === undefined && state.fetchFailureCount === 0 && state.errorUpdateCount === 0;

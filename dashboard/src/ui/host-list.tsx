@@ -3,8 +3,8 @@ import { For, Show } from 'solid-js';
 import { VisibleText } from './visible-text.tsx';
 
 /**
- * Hosts, one a line, so that a person can check each of them. A long one breaks after a dot and not
- * within a word, because the end of a host says whose it is.
+ * A list of hosts, one on each line, so that a person can check each host. Long hosts break after a
+ * dot and not within a word, because the end of a host shows to whom it belongs.
  */
 export function HostList(props: { hosts: readonly string[] }) {
   return (

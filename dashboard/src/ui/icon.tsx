@@ -89,7 +89,7 @@ const iconShapes = {
 
 export type IconName = keyof typeof iconShapes;
 
-/** An icon is hidden from screen readers, because the words beside it say what it shows. */
+/** Icons are hidden from screen readers, because the words beside them have the same meaning. */
 export function Icon(props: { name: IconName; class?: string }) {
   return (
     <svg

@@ -6,8 +6,8 @@ import { Spinner } from './icon.tsx';
 import { ErrorNotice } from './notice.tsx';
 
 /**
- * Shows the answer of a query, and what went wrong. An error after an answer is shown above what is
- * known.
+ * Shows the answer of a query, or its error. If a later request fails, the error is shown above the
+ * earlier answer.
  */
 export function Loaded<Data>(props: {
   query: UseQueryResult<Data>;

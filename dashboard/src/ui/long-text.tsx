@@ -4,8 +4,8 @@ import { cutText } from './cut-text.ts';
 import { VisibleText } from './visible-text.tsx';
 
 /**
- * Shows a value of any length: its beginning, how much is not shown, and a button that shows
- * everything.
+ * Shows a value of any length. Of a long value it shows the beginning, how much is hidden, and a
+ * button that shows everything.
  */
 export function LongText(props: {
   text: string;
@@ -24,7 +24,7 @@ export function LongText(props: {
 
   return (
     <div class={props.class}>
-      {/* Accents piled up past four would reach out of the box: what is outside is not drawn. */}
+      {/* Even four accents on a letter may reach out of the box. What is outside is not drawn. */}
       <div class="overflow-hidden whitespace-pre-wrap" dir="auto">
         <VisibleText text={isCut() ? shortened().text : props.text} multiline />
         <Show when={isCut()}>

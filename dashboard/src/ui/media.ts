@@ -1,13 +1,13 @@
 import { createSignal, onCleanup } from 'solid-js';
 
 /**
- * Whether a list and a card fit side by side: the window is as wide as Tailwind's `lg` or wider.
+ * Whether a list and a card fit side by side: the window is at least as wide as Tailwind's `lg`.
  */
 export function useIsWide(): () => boolean {
   return useMediaQuery('(min-width: 64rem)');
 }
 
-/** Whether the window is as narrow as that of a phone: below Tailwind's `sm`. */
+/** Whether the window is as narrow as on a phone: narrower than Tailwind's `sm`. */
 export function useIsPhone(): () => boolean {
   return useMediaQuery('(width < 40rem)');
 }

@@ -34,12 +34,15 @@ export function Notice(props: {
 }
 
 /**
- * Shows an error: what went wrong, what to do, and the id by which the operator finds the error in
- * the log.
+ * Shows an error: what went wrong, what to do, and the request id by which an operator finds the
+ * error in the log.
  */
 export function ErrorNotice(props: { error: Error; onRetry?: () => void }) {
   const requestId = () => (props.error instanceof ApiError ? props.error.requestId : null);
-  /** The gateway's message about an invalid body is for programs, so it is replaced here. */
+  /**
+   * The sentence above the wrong fields. The gateway's own message about an invalid body is meant
+   * for programs, so another sentence replaces it.
+   */
   const words = () =>
     isApiError(props.error, 'invalid_request') && issues().length > 0
       ? 'The gateway cannot take this. Correct:'
@@ -58,7 +61,8 @@ export function ErrorNotice(props: { error: Error; onRetry?: () => void }) {
                 <code class="font-mono">
                   <VisibleText text={path} />
                 </code>{' '}
-                {/* Where the sentence above says it already, only the field is missing. */}
+                {/* If the sentence above already contains this message, only the name of the field
+                    is added. */}
                 <Show when={!words().includes(message)}>
                   <VisibleText text={message} />
                 </Show>

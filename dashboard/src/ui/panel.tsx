@@ -1,7 +1,9 @@
 import { createUniqueId } from 'solid-js';
 import type { JSX } from 'solid-js';
 
-/** One titled part of a page, with what can be done about all of it beside the title. */
+/**
+ * A titled part of a page. `act` is shown beside the title: buttons that concern the whole part.
+ */
 export function Panel(props: { title: JSX.Element; act?: JSX.Element; children: JSX.Element }) {
   const titleId = createUniqueId();
   return (

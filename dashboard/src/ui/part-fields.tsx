@@ -5,7 +5,9 @@ import type { CredentialPart } from '#contracts/credential-derivation';
 import { SecretField, TextField } from './field.tsx';
 import { parseParts, secretValueMax, addPart } from './secret-parts.ts';
 
-/** One field for each part of a secret, whose value is a JSON object. */
+/**
+ * The fields for a secret with several parts, one field for each part. The value is a JSON object.
+ */
 export function PartFields(props: {
   parts: readonly CredentialPart[];
   hint: JSX.Element;

@@ -7,11 +7,11 @@ import { ErrorNotice } from './notice.tsx';
 import { toVisibleText } from './visible-characters.ts';
 
 interface QuestionProps {
-  /** What ends, as a question: "Revoke the key laptop?" */
+  /** The question, which says what ends: "Revoke the key laptop?" */
   readonly question: JSX.Element;
-  /** What stops working because of it. */
+  /** What stops working as a consequence. */
   readonly consequences: JSX.Element;
-  /** The act once more: "Yes, revoke it". */
+  /** The label of the button that confirms, which repeats the action: "Yes, revoke it". */
   readonly yes: string;
   readonly isBusy: boolean;
   readonly error: Error | null;
@@ -19,13 +19,13 @@ interface QuestionProps {
 }
 
 /**
- * A button for an act that ends something for good. When it is pressed, a question takes its place,
- * which says what will stop working; only the answer acts.
+ * A button for an action that ends something permanently. Pressing it replaces it with a question
+ * that says what will stop working. Only the answer to the question carries out the action.
  */
 export function ActAfterQuestion(
   props: QuestionProps & {
     readonly label: JSX.Element;
-    /** What the button acts on, for people who do not see its position. */
+    /** What the button acts on, for people who cannot see where the button is. */
     readonly accessibleLabel?: string;
     readonly buttonClass?: string;
   },
@@ -65,8 +65,8 @@ export function ActAfterQuestion(
 }
 
 /**
- * The question itself, in the flow of the page and not in a dialog. The button to go back has the
- * focus and comes first, in the place of the button that opened the question.
+ * The question, which is part of the page and not a dialog. The button to go back has the focus and
+ * comes first, where the button was that opened the question.
  */
 export function Question(props: QuestionProps & { readonly onBack: () => void }) {
   const [isArmed, arm] = createArmed();

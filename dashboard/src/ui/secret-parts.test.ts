@@ -7,7 +7,7 @@ const parts = [
   { name: 'client_secret', label: 'Client secret', secret: true, optional: false },
 ];
 
-describe('the value of a secret of several parts', () => {
+describe('the value of a secret with several parts', () => {
   test('is a JSON object with the entered parts', () => {
     const valueWithOnePart = addPart('', parts, { name: 'client_id', text: 'one' });
     const valueWithBothParts = addPart(valueWithOnePart, parts, {
@@ -18,7 +18,7 @@ describe('the value of a secret of several parts', () => {
     expect(addPart(valueWithOnePart, parts, { name: 'client_id', text: '' })).toBe('');
   });
 
-  test('takes a key file that is pasted into one field', () => {
+  test('is filled from a key file that is pasted into one field', () => {
     const file = '{ "type": "app", "client_id": "one", "client_secret": "two" }';
     const value = addPart('', parts, { name: 'client_secret', text: file });
     expect(parseParts(value)).toEqual({ client_id: 'one', client_secret: 'two' });

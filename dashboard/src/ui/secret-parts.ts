@@ -1,6 +1,6 @@
 import type { CredentialPart } from '#contracts/credential-derivation';
 
-/** The most characters of a secret's value. */
+/** The most characters that a secret's value may have. */
 export const secretValueMax = 8192;
 
 /** The entered parts of a secret's value. */
@@ -9,8 +9,8 @@ export function parseParts(value: string): Record<string, string> {
 }
 
 /**
- * Adds one part to the value. When a person pastes a whole key file (a JSON object) into one field,
- * all fields whose parts the file contains are filled.
+ * Adds one part to the value. If a person pastes a whole key file (a JSON object) into one field,
+ * all parts that the file contains are filled in.
  */
 export function addPart(
   value: string,

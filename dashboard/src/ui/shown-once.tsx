@@ -5,12 +5,15 @@ import { Button } from './button.tsx';
 import { CopyText } from './copy-text.tsx';
 import { Notice } from './notice.tsx';
 
-/** A credential that no later answer shows again, until the person says that it is kept. */
+/**
+ * Shows a credential that the gateway will never show again, until the person says that they have
+ * copied it.
+ */
 export function ShownOnce(props: {
   title: JSX.Element;
   label: string;
   text: string;
-  /** Where to copy it to, as a sentence. */
+  /** A sentence about where the person should copy it to. */
   destination?: string;
   onDone?: () => void;
 }) {

@@ -1,9 +1,9 @@
 import { A } from '@solidjs/router';
 import { For } from 'solid-js';
 
-/** Tabs with an address each, of which one is the current one. */
+/** Tabs that are links to different addresses. One of them is the current tab. */
 export function TabLinks(props: {
-  /** What the tabs choose between, for screen readers. */
+  /** A name for the group of tabs, for screen readers. */
   label: string;
   tabs: readonly { readonly href: string; readonly text: string; readonly isCurrent: boolean }[];
 }) {

@@ -5,16 +5,16 @@ import { chosenThemes, findChosenTheme, themeCookieName } from '#contracts/http/
 export const themes = ['system', ...chosenThemes] as const;
 export type Theme = (typeof themes)[number];
 
-/** Browsers keep no cookie for longer; each load of the dashboard renews it. */
+/** The longest time for which browsers keep a cookie. Each load of the dashboard renews it. */
 const keptSeconds = 400 * 24 * 60 * 60;
 
-/** Tells the other tabs of this browser. */
+/** Informs the other tabs of this browser about a change. */
 const channel = new BroadcastChannel('theme');
 
 const [theme, setShownTheme] = createSignal<Theme>(findKeptTheme());
 export const chosenTheme = theme;
 
-/** Shows the theme and keeps it in this browser, also for the pages of the gateway itself. */
+/** Shows the theme and keeps it in this browser. The gateway's own pages use it too. */
 export function chooseTheme(chosen: Theme): void {
   keep(chosen);
   show(chosen);
@@ -22,7 +22,7 @@ export function chooseTheme(chosen: Theme): void {
   channel.postMessage(chosen);
 }
 
-/** Takes over the themes that are chosen in other tabs. */
+/** Also shows the themes that the person chooses in other tabs. */
 export function followThemeOfOtherTabs(): void {
   if (theme() !== 'system') keep(theme());
   channel.addEventListener('message', () => show(findKeptTheme()));
@@ -36,8 +36,8 @@ function show(shown: Theme): void {
 }
 
 /**
- * A cookie, because the gateway has to know the theme before it renders a page: its pages hold no
- * script. A browser that keeps no cookies keeps no session either.
+ * Stores the theme in a cookie, because the gateway has to know it when it renders its own pages:
+ * they contain no scripts. A browser without cookies has no session either.
  */
 function keep(chosen: Theme): void {
   const value = chosen === 'system' ? '; Max-Age=0' : `${chosen}; Max-Age=${keptSeconds}`;

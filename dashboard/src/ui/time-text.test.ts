@@ -31,7 +31,7 @@ describe('a countdown', () => {
   });
 });
 
-test('no text of the same units is longer than the widest one', () => {
+test('a text is never longer than the widest text with the same units', () => {
   for (let ms = minute; ms < 9 * 24 * hour; ms += 7 * minute) {
     const { length } = formatCountdown(ms);
     expect(length, `${ms}`).toBeLessThanOrEqual(formatCountdown(widestLeftMs(ms)).length);

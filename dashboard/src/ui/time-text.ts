@@ -3,8 +3,7 @@ const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
 
 /**
- * The time left, rounded as far as it does not mislead: `2 days 3 h`, `23 h 41 min`, `12 min`,
- * `4:07`.
+ * The time left, rounded without being misleading: `2 days 3 h`, `23 h 41 min`, `12 min`, `4:07`.
  */
 export function formatCountdown(leftMs: number): string {
   if (leftMs <= 0) return 'no time';
@@ -21,16 +20,16 @@ export function formatCountdown(leftMs: number): string {
   return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`;
 }
 
-/** Of the times that are written in the same units as this one, the one with the longest text. */
+/** A time left whose text is at least as long as that of any other time with the same units. */
 export function widestLeftMs(leftMs: number): number {
   if (leftMs >= 2 * dayMs) return leftMs - (leftMs % dayMs) + 23 * hourMs;
   return leftMs >= hourMs ? 23 * hourMs + 59 * minuteMs : 59 * minuteMs;
 }
 
-/** Of the times that `formatAgo` writes in minutes, one with the longest text. */
+/** A time in milliseconds for which `formatAgo` returns its longest text in minutes. */
 export const widestAgoMs = 59 * minuteMs;
 
-/** The time that has passed, in words: `just now`, `5 min ago`, `3 h ago`, `2 days ago`. */
+/** How long ago something happened: `just now`, `5 min ago`, `3 h ago`, `2 days ago`. */
 export function formatAgo(agoMs: number): string {
   if (agoMs < minuteMs) return 'just now';
   if (agoMs < hourMs) return `${Math.floor(agoMs / minuteMs)} min ago`;

@@ -6,7 +6,7 @@ import { formatAgo, formatCountdown, widestAgoMs, widestLeftMs } from './time-te
 
 const urgentBelowMs = 5 * 60_000;
 
-/** The time left by the gateway's clock. It looks urgent in its last minutes. */
+/** The time left until `endsAt`, by the gateway's clock. In the last minutes it is highlighted. */
 export function Countdown(props: {
   endsAt: string;
   textAfter?: string;
@@ -44,10 +44,10 @@ export function Countdown(props: {
 }
 
 /**
- * The time that has passed. It takes as much room as the widest text of its first hour, so that what
- * stands after it or beside it keeps its place when the minute changes. `side="end"` is for a time at
- * the end of a line, which is then flush with it; `inSentence`, before a full stop, takes no more
- * room than its text.
+ * How long ago something happened. During the first hour the element is as wide as its longest
+ * text, so that nothing beside it moves when the minute changes. With `side="end"`, for a time at
+ * the end of a line, the text is aligned to the right. With `inSentence`, for a time before a full
+ * stop, the element is only as wide as its text.
  */
 export function TimeAgo(props: { at: string; side?: 'end'; inSentence?: boolean }) {
   const nowMs = useNowMs();

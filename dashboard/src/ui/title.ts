@@ -6,7 +6,7 @@ const productName = 'Agent Action Gateway';
 
 /**
  * Sets the title of the tab while the calling component is on the page. Invisible characters are
- * shown, because a tab lists the titles of several pages beside each other.
+ * replaced by their names, because browsers list the titles of several pages beside each other.
  */
 export function useTitle(title: () => string): void {
   createEffect(() => {

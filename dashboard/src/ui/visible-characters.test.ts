@@ -37,7 +37,7 @@ describe('text of an agent on a page', () => {
     expect(toVisibleSegments(text)).toEqual([{ kind: 'text', text: text }]);
   });
 
-  test('contains one mark with a count in place of an invisible character that is repeated', () => {
+  test('has one mark with a count in place of a repeated invisible character', () => {
     expect(toVisibleSegments(`a${'\u200B'.repeat(10_000)}b`)).toEqual([
       { kind: 'text', text: 'a' },
       { kind: 'mark', text: 'U+200B ×10000' },
@@ -45,13 +45,13 @@ describe('text of an agent on a page', () => {
     ]);
   });
 
-  test('contains at most four accents on one letter, and the count of those left out', () => {
+  test('has at most four accents on a letter, and a count of the accents that are left out', () => {
     const stackedAccents = '\u0301'.repeat(40);
 
     expect(toVisibleText(`Z${stackedAccents}o`)).toBe(`Z${'\u0301'.repeat(4)}⟨+36 accents⟩o`);
   });
 
-  test('keeps line breaks and tabs where several lines are shown, with CRLF as one break', () => {
+  test('keeps line breaks and tabs if several lines are shown, with CRLF as one line break', () => {
     expect(toVisibleSegments('a\r\n\tb\nc\u202E', { multiline: true })).toEqual([
       { kind: 'text', text: 'a\n\tb\nc' },
       { kind: 'mark', text: 'U+202E' },

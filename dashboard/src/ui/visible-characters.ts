@@ -31,9 +31,9 @@ const characterNames: Readonly<Record<number, string>> = {
 
 /**
  * Splits text into plain segments and the names of characters that could hide something
- * (docs/reference/approvals.md#the-card). The plain segments together are the input without those
- * characters. `multiline` keeps line breaks and tabs, for parts of the page that show several
- * lines.
+ * (docs/reference/approvals.md#the-card). Joined, the plain segments are the text without those
+ * characters. With `multiline`, line breaks and tabs are kept, for parts of the page that show
+ * several lines.
  */
 export function toVisibleSegments(agentText: string, { multiline = false } = {}): Segment[] {
   const text = multiline ? agentText.replaceAll('\r\n', '\n') : agentText;

@@ -5,9 +5,8 @@ import { Icon } from './icon.tsx';
 import { VisibleText } from './visible-text.tsx';
 
 /**
- * A person: the display name, if there is one, always with the handle, which nobody else has. The
- * handle is in the typeface of names that the gateway gives, so that a display name cannot look like
- * one.
+ * A person: the display name, if there is one, and always the handle, which is unique. The handle
+ * is in the typeface for names in the gateway, so that a display name cannot look like a handle.
  */
 export function PersonName(props: { handle: string; displayName: string | null | undefined }) {
   return (
@@ -24,7 +23,7 @@ export function PersonName(props: { handle: string; displayName: string | null |
   );
 }
 
-/** The agent that asks for the call, and the identities above it, from the user down. */
+/** The agent that asks for the call, and its path: the identities above it, from the user down. */
 export function RequesterPath(props: { requester: ShownIdentity; wantsWords?: string }) {
   return (
     <div class="flex min-w-0 items-center gap-3">

@@ -103,26 +103,26 @@ describe('the card of a call', () => {
   const failed = { status: 'failed', error: { error: 'approval_stale', message: '' } };
 
   test.for<[what: string, approval: ReturnType<typeof anApproval>, wants: string, does: string]>([
-    ['that waits', anApproval(), 'asks to', 'What it will do'],
-    ['that was handed up', anApproval({ status: 'bubbled' }), 'asks to', 'What it will do'],
-    ['that was allowed and is about to run', endedApproval({}), 'asked to', 'What it will do'],
-    ['that ran', endedApproval({ status: 'executed' }), 'asked to', 'What it did'],
-    ['that may have run', endedApproval(unknownOutcome), 'asked to', 'What it may have done'],
-    ['that failed', endedApproval(failed), 'asked to', 'What it would have done'],
+    ['waits', anApproval(), 'asks to', 'What it will do'],
+    ['was handed up', anApproval({ status: 'bubbled' }), 'asks to', 'What it will do'],
+    ['was allowed and is about to run', endedApproval({}), 'asked to', 'What it will do'],
+    ['ran', endedApproval({ status: 'executed' }), 'asked to', 'What it did'],
+    ['may have run', endedApproval(unknownOutcome), 'asked to', 'What it may have done'],
+    ['failed', endedApproval(failed), 'asked to', 'What it would have done'],
     [
-      'that was stopped',
+      'was stopped',
       endedApproval({ status: 'cancelled' }),
       'asked to',
       'What it would have done',
     ],
-    ['that was denied', anApproval({ status: 'denied' }), 'asked to', 'What it would have done'],
+    ['was denied', anApproval({ status: 'denied' }), 'asked to', 'What it would have done'],
     [
-      'that expired undecided',
+      'expired undecided',
       anApproval({ status: 'expired' }),
       'asked to',
       'What it would have done',
     ],
-  ])('%s says that the agent "$2" make it, under the heading "$3"', ([, approval, wants, does]) => {
+  ])('has the words "$2" and the heading "$3" if the call %s', ([, approval, wants, does]) => {
     expect(cardWords[progressOf(approval)]).toMatchObject({ wants, does });
   });
 

@@ -94,7 +94,7 @@ describe('the ways to connect', () => {
     [{ secrets: [token, token], account: null }, '2 keys'],
     [{ secrets: [], account: null }, 'No credential is needed'],
     [{ secrets: [token], account }, 'An account at Slack and access token'],
-  ] as const)('have a label', ([way, label]) => {
+  ] as const)('have the label "$1"', ([way, label]) => {
     expect(wayLabel(way, 'Slack')).toBe(label);
   });
 

@@ -65,16 +65,16 @@ describe('the time from which calls are counted', () => {
   const now = Date.parse('2026-11-24T12:00:00.000Z');
 
   test.for([
-    ['the previous visit', '2026-11-24T09:30:00.000Z', '2026-11-24T09:30:00.000Z', true],
+    ['the time of the previous visit', '2026-11-24T09:30:00.000Z', '2026-11-24T09:30:00.000Z', true],
     [
-      'as far back as counts are kept',
+      'the first time with counts, if the previous visit was earlier',
       '2026-01-01T00:00:00.000Z',
       '2026-08-27T12:00:00.000Z',
       true,
     ],
-    ['a week on a first visit', null, '2026-11-17T12:00:00.000Z', false],
+    ['a week ago on a first visit', null, '2026-11-17T12:00:00.000Z', false],
     [
-      'a week if the visit is in the future',
+      'a week ago if the visit is in the future',
       '2026-11-25T00:00:00Z',
       '2026-11-17T12:00:00.000Z',
       false,

@@ -44,7 +44,7 @@ describe('the state of a service', () => {
     [{ tools: { ...tools, waiting: 3 } }, '3 tools changed'],
     [{ tools: { ...tools, error: 'unavailable' } }, 'Tools cannot be listed'],
     [{ tools }, 'Ready'],
-  ] as const)('says what hinders calls: %j', ([differences, words]) => {
+  ] as const)('is described for %j as "$1"', ([differences, words]) => {
     expect(stateOf(aService(differences as object)).words).toBe(words);
   });
 
