@@ -180,12 +180,12 @@ export async function startFixtureServer(): Promise<FixtureServer> {
 
   /** One page of the list of approvals. The cursor is a position in the list. */
   function listApprovals(query: URLSearchParams) {
-    const wanted = (name: string, value: string) => [null, value].includes(query.get(name));
+    const matchesFilter = (name: string, value: string) => [null, value].includes(query.get(name));
     const words = (query.get('q') ?? '').toLowerCase();
     const found = fixture.approvals
-      .filter((each) => wanted('status', isOpenApproval(each) ? 'open' : 'decided'))
-      .filter((each) => wanted('risk', each.risk) && wanted('service', each.service))
-      .filter((each) => wanted('requester', each.requester.id))
+      .filter((each) => matchesFilter('status', isOpenApproval(each) ? 'open' : 'decided'))
+      .filter((each) => matchesFilter('risk', each.risk) && matchesFilter('service', each.service))
+      .filter((each) => matchesFilter('requester', each.requester.id))
       .filter((each) => query.get('assigned') === null || each.resolver_id === fixture.me?.id)
       .filter(({ action_description: sentence }) => sentence.toLowerCase().includes(words))
       .toSorted((one, other) => other.created_at.localeCompare(one.created_at));

@@ -82,8 +82,8 @@ export async function setScene(dataDir: string): Promise<Scene> {
   const scout = await createAgent(url, mia, 'support-scout');
   await createAgent(url, admin, 'report-writer');
   successfulBodyOf(await bot.post('/v1/identities/subagents', { name: 'reviewer' }));
-  const decided = await decideThings(mia, bot);
-  const open = await askForThings(bot, scout);
+  const decided = await createDecidedApprovals(mia, bot);
+  const open = await createOpenItems(bot, scout);
 
   const running = startup.move();
   return {
@@ -186,7 +186,7 @@ async function connectForMia(mia: Caller): Promise<void> {
 }
 
 /** Creates past calls: calls that a person allowed or denied, and one that failed. */
-async function decideThings(mia: Caller, bot: Caller) {
+async function createDecidedApprovals(mia: Caller, bot: Caller) {
   const decide = async (call: Call, decision: object) => {
     const { approval_id: id, suggested_tiers: tiers } = await ask(bot, call);
     const remembered = 'ttl' in decision ? { remember_keys: tiers[0].keys } : {};
@@ -216,7 +216,7 @@ async function decideThings(mia: Caller, bot: Caller) {
 }
 
 /** Creates what waits for a person. */
-async function askForThings(bot: Caller, scout: Caller) {
+async function createOpenItems(bot: Caller, scout: Caller) {
   const issues = ['Checkout fails on Safari 18', 'Prices show no currency', 'Search is slow'];
   for (const title of issues) {
     const body = 'Three customers wrote about it today. Steps are in the ticket.';

@@ -12,7 +12,7 @@ type Message =
   | { readonly kind: 'event'; readonly type: EventType; readonly data: unknown };
 
 /** How long a tab may take to answer until the browser is assumed to have suspended it. */
-const answerMs = 2_000;
+const tabAnswerMsMax = 2_000;
 
 /**
  * Listens to one event stream for all tabs of a person. Over HTTP/1.1 a browser opens at most six
@@ -79,7 +79,7 @@ export function openSharedEventStream(personId: string, handlers: StreamHandlers
     askTimer = setTimeout(() => {
       if (ownStream === undefined && document.visibilityState === 'visible')
         void takeLock({ steal: true });
-    }, answerMs);
+    }, tabAnswerMsMax);
     tell({ kind: 'ask' });
   };
 

@@ -49,20 +49,20 @@ export function AfterFirstAnswers(props: {
       stop();
       setWaiting(false);
     };
-    const look = () => {
+    const checkQueries = () => {
       clearTimeout(timer);
       if (queryClient.isFetching({ predicate: isFirstQuestion }) === 0) {
         timer = setTimeout(show, nextQuestionMs);
       }
     };
     const latest = setTimeout(show, waitMsMax);
-    const unsubscribe = queryClient.getQueryCache().subscribe(look);
+    const unsubscribe = queryClient.getQueryCache().subscribe(checkQueries);
     const stop = () => {
       clearTimeout(timer);
       clearTimeout(latest);
       unsubscribe();
     };
-    look();
+    checkQueries();
     onCleanup(stop);
   };
   if (isNeeded) createEffect(on(() => props.address, wait));

@@ -23,12 +23,12 @@ export function ChainLine() {
       when={latest.data?.items[0]}
       fallback={<p class="min-h-11 content-center px-1 text-sm text-ink-soft">The audit log</p>}
     >
-      {(newest) => <OpeningLine newest={newest()} />}
+      {(newest) => <ExpandableLine newest={newest()} />}
     </Show>
   );
 }
 
-function OpeningLine(props: { newest: AuditRecord }) {
+function ExpandableLine(props: { newest: AuditRecord }) {
   const chain = useChain(() => props.newest);
   const isBroken = () => chain.query.data?.valid === false;
   const verdict = () => {

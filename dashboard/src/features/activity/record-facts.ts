@@ -71,12 +71,12 @@ export function factsOf(record: AuditRecord): Fact[] {
 
 /** The facts of each record, without those that an earlier record already has. */
 export function newFactsOf(records: readonly AuditRecord[]): Fact[][] {
-  const told = new Set<string>();
+  const seenFacts = new Set<string>();
   return records.map((record) =>
     factsOf(record).filter(({ label, value }) => {
       const fact = `${label}\0${value}`;
-      const isNew = !told.has(fact);
-      told.add(fact);
+      const isNew = !seenFacts.has(fact);
+      seenFacts.add(fact);
       return isNew;
     }),
   );

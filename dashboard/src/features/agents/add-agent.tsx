@@ -83,12 +83,12 @@ export function AddAgent(props: { onClose: () => void }) {
         </Panel>
       }
     >
-      {(added) => <Added added={added()} onClose={() => props.onClose()} />}
+      {(added) => <CreatedAgentPart added={added()} onClose={() => props.onClose()} />}
     </Show>
   );
 }
 
-function Added(props: { added: AddedAgent; onClose: () => void }) {
+function CreatedAgentPart(props: { added: AddedAgent; onClose: () => void }) {
   return (
     <Panel
       title={

@@ -56,7 +56,7 @@ export function ClientsPart(props: { identity: Identity; canChange: boolean }) {
 function ClientItem(props: { client: McpConnection; canChange: boolean }) {
   const refresh = useRefreshAgents();
   const switching = useMutation(() => ({ mutationFn: switchSelfApproval, onSettled: refresh }));
-  const parting = useMutation(() => ({
+  const disconnecting = useMutation(() => ({
     mutationFn: partClient,
     onSuccess: () => announce(`${props.client.client_name} is disconnected`),
     onSettled: refresh,
@@ -65,7 +65,7 @@ function ClientItem(props: { client: McpConnection; canChange: boolean }) {
   // meanwhile.
   const isOnShown = () =>
     switching.isPending ? switching.variables.isOn : props.client.self_approve_enabled;
-  const which = () => ({ id: props.client.agent_id, clientId: props.client.client_id });
+  const clientReference = () => ({ id: props.client.agent_id, clientId: props.client.client_id });
   return (
     <div class="grid gap-3">
       <div>
@@ -86,7 +86,7 @@ function ClientItem(props: { client: McpConnection; canChange: boolean }) {
       </div>
       <CheckBox
         isChecked={isOnShown()}
-        onChange={(isOn) => switching.mutate({ ...which(), isOn })}
+        onChange={(isOn) => switching.mutate({ ...clientReference(), isOn })}
         isDisabled={!props.canChange || switching.isPending}
         label="May decide its own approvals"
         hint="It can then allow whatever this agent asks for, without you."
@@ -104,9 +104,9 @@ function ClientItem(props: { client: McpConnection; canChange: boolean }) {
           }
           consequences="It stops acting as this agent at once. You are asked when it signs in again."
           yes="Yes, disconnect it"
-          isBusy={parting.isPending}
-          error={parting.error}
-          onYes={() => parting.mutate(which())}
+          isBusy={disconnecting.isPending}
+          error={disconnecting.error}
+          onYes={() => disconnecting.mutate(clientReference())}
         />
       </Show>
     </div>

@@ -114,8 +114,8 @@ function PermissionItem(props: ItemProps & { permission: Permission }) {
         <LongText class="min-w-0 font-medium wrap-anywhere" text={words()} charactersMax={300} />
       </div>
       <p class="text-sm text-ink-soft">
-        <Origin rule={rule()} maker={makerOf(rule(), props.makers, me())} />
-        <Place permission={props.permission} />
+        <RuleOrigin rule={rule()} maker={makerOf(rule(), props.makers, me())} />
+        <RulePlace permission={props.permission} />
         <Show when={!isDeny()}>
           {' · '}
           <Show when={rule().used} fallback="not used yet">
@@ -154,7 +154,7 @@ function PermissionItem(props: ItemProps & { permission: Permission }) {
   );
 }
 
-function Origin(props: { rule: Rule; maker: string }) {
+function RuleOrigin(props: { rule: Rule; maker: string }) {
   const verb = () => (props.rule.effect === 'deny' ? 'refused' : 'allowed');
   return (
     <>
@@ -175,7 +175,7 @@ function Origin(props: { rule: Rule; maker: string }) {
   );
 }
 
-function Place(props: { permission: Permission }) {
+function RulePlace(props: { permission: Permission }) {
   return (
     <Show when={props.permission.place !== 'own'}>
       {' · '}
@@ -234,7 +234,7 @@ function StopAllowing(props: { permission: Permission; words: string }) {
     onSettled: refresh,
   }));
   const label = () => (isDeny() ? 'Stop refusing' : 'Stop allowing');
-  const reach = () => {
+  const scopeNote = () => {
     if (props.permission.place === 'org') return ' This holds for every agent of the organisation.';
     const { holderName } = props.permission;
     return props.permission.place === 'above' && holderName !== null
@@ -253,8 +253,8 @@ function StopAllowing(props: { permission: Permission; words: string }) {
       }
       consequences={
         isDeny()
-          ? `Such calls are then allowed or asked about like all others.${reach()}`
-          : `From now on such calls ask first. What ran already stays done.${reach()}`
+          ? `Such calls are then allowed or asked about like all others.${scopeNote()}`
+          : `From now on such calls ask first. What ran already stays done.${scopeNote()}`
       }
       yes={isDeny() ? 'Yes, stop refusing' : 'Yes, stop allowing'}
       isBusy={stopping.isPending}

@@ -49,14 +49,14 @@ export function SettingsPart(props: { identity: Identity }) {
             hint="Otherwise it has only permissions of its own."
           />
         </Show>
-        <EndDay identity={props.identity} isBusy={saving.isPending} onSave={save} />
+        <ExpiryField identity={props.identity} isBusy={saving.isPending} onSave={save} />
         <Show when={saving.error}>{(error) => <ErrorNotice error={error()} />}</Show>
       </div>
     </Panel>
   );
 }
 
-function EndDay(props: {
+function ExpiryField(props: {
   identity: Identity;
   isBusy: boolean;
   onSave: (body: UpdateIdentityBody) => void;

@@ -14,7 +14,7 @@ export interface RefusedCredential {
   readonly repairPath: string | null;
 }
 
-type Shown = Pick<ApprovalResponse, 'request' | 'requester' | 'may_resolve'>;
+type ShownApproval = Pick<ApprovalResponse, 'request' | 'requester' | 'may_resolve'>;
 type Stored = Pick<Secret, 'name' | 'tier' | 'owner_id' | 'refused_at'>;
 
 const orgPrefix = 'org/';
@@ -23,7 +23,7 @@ const orgPrefix = 'org/';
  * The names of the call's credentials that this person can look up: those of the org, and the
  * person's own. On the card of another user's agent, a bare name means that user's credential.
  */
-export function namesToLookUp(me: Pick<Me, 'id' | 'role'>, approval: Shown) {
+export function namesToLookUp(me: Pick<Me, 'id' | 'role'>, approval: ShownApproval) {
   const isOwnCall = (approval.may_resolve[0] ?? approval.requester.id) === me.id;
   const names = approval.request.credentials
     .filter(({ name }) => me.role !== 'auditor' && (isOwnCall || name.startsWith(orgPrefix)))
@@ -37,7 +37,7 @@ export function namesToLookUp(me: Pick<Me, 'id' | 'role'>, approval: Shown) {
 /** The credentials of the call that the provider refused, as far as this person can see them. */
 export function refusedCredentialsOf(
   me: Pick<Me, 'id' | 'role'>,
-  approval: Shown,
+  approval: ShownApproval,
   stored: { readonly secrets: readonly Stored[]; readonly connections: readonly Connection[] },
 ): RefusedCredential[] {
   const { secrets, connections } = namesToLookUp(me, approval);

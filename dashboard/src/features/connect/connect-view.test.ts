@@ -113,13 +113,13 @@ describe('the ways to connect', () => {
     { ways: ['account', 'app'], hasApp: false, first: 'account' },
     { ways: ['app'], hasApp: false, first: 'app' },
   ] as const)('$ways lead to the preselection of $first (provider app: $hasApp)', ({ ways, hasApp, first }) => {
-    const knownSecrets = {
+    const waysByName = {
       account: { secrets: [], account },
       token: { secrets: [token], account: null },
       app: { secrets: [app], account: null },
     };
     const at = findFirstWayIndex(
-      ways.map((name) => knownSecrets[name]),
+      ways.map((name) => waysByName[name]),
       (way) => way.account === null || hasApp,
     );
     expect(ways[at]).toBe(first);

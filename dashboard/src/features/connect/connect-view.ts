@@ -164,11 +164,11 @@ export function firstNameOf(
 
 /** The names that are already taken in this tier. */
 export function namesIn(
-  things: readonly { readonly name: string; readonly tier: Tier }[],
+  namedItems: readonly { readonly name: string; readonly tier: Tier }[],
   tier: Tier,
 ): string[] {
   // A service of the org is listed as `org/github`.
-  return things
+  return namedItems
     .filter((each) => each.tier === tier)
     .map(({ name }) => name.split('/').at(-1) ?? name);
 }

@@ -87,9 +87,9 @@ export function firstVariables(
   template: TemplateDetail,
   { draft, held }: { draft: Draft | null; held: Held },
 ): Record<string, string> {
-  const every = waysOf(template).flatMap(({ address = template }) => address.variables);
+  const allVariables = waysOf(template).flatMap(({ address = template }) => address.variables);
   return Object.fromEntries(
-    every.map(({ name, default: value }) => [
+    allVariables.map(({ name, default: value }) => [
       name,
       draft?.variables[name] ?? held.variables?.[name] ?? value ?? '',
     ]),

@@ -39,7 +39,7 @@ export function heldBy(
     connections: readonly Connection[];
   },
 ): Held {
-  const reopened = ways
+  const schemesToAskFor = ways
     .flatMap(({ secrets }) => secrets)
     .filter(({ scheme, parts }) => parts !== undefined && changedSchemes.includes(scheme))
     .map(({ scheme }) => scheme);
@@ -48,7 +48,7 @@ export function heldBy(
   const account = connections.find((each) => each.name === name && each.tier === tier);
   return {
     secrets: Object.fromEntries(
-      Object.entries(credentials.secrets).filter(([scheme]) => !reopened.includes(scheme)),
+      Object.entries(credentials.secrets).filter(([scheme]) => !schemesToAskFor.includes(scheme)),
     ),
     connection: reference === null || account === undefined ? null : { reference, account },
     variables,

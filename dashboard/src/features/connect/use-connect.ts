@@ -177,7 +177,7 @@ export function useConnect(props: FormProps) {
     secrets,
   });
 
-  const ofTemplate = () => ({
+  const connectionFields = () => ({
     template: template.key,
     scheme: way().account?.scheme,
     tier: tier(),
@@ -194,9 +194,9 @@ export function useConnect(props: FormProps) {
     const takenNames = namesIn(completedConnections, tier());
     const askedConnection = await askForConnection(
       existing === null
-        ? { ...ofTemplate(), name: findFreeName(name(), takenNames), ...scopesMember }
+        ? { ...connectionFields(), name: findFreeName(name(), takenNames), ...scopesMember }
         : isUnbound(existing, address())
-          ? { ...ofTemplate(), name: existing.name, ...scopesMember }
+          ? { ...connectionFields(), name: existing.name, ...scopesMember }
           : { connection: existing.id, ...scopesMember },
     );
     keepDraft(page, {
@@ -218,9 +218,9 @@ export function useConnect(props: FormProps) {
         await goToProvider(secrets);
         return null;
       }
-      const kept = heldCredentialsOf(wholeWay(), held);
-      const account = way().account === null ? kept.connection : (connection()?.name ?? null);
-      const usedSecrets = { ...kept.secrets, ...secrets };
+      const reused = heldCredentialsOf(wholeWay(), held);
+      const account = way().account === null ? reused.connection : (connection()?.name ?? null);
+      const usedSecrets = { ...reused.secrets, ...secrets };
       const values = held.variables === undefined ? {} : givenValues(address(), variables);
       const chosen: ChosenCredentials = {
         ...(Object.keys(values).length === 0 ? {} : { variables: values }),

@@ -102,7 +102,7 @@ export function AccountCard(props: {
         <Scopes connection={props.connection} />
       </Show>
       <Show when={mayChange(me(), props.connection.tier)}>
-        <AccountActs {...props} />
+        <AccountActions {...props} />
       </Show>
       <details class="text-sm text-ink-soft">
         <summary class="min-h-6 font-medium">Details</summary>
@@ -164,7 +164,7 @@ function Scopes(props: { connection: Connection }) {
   );
 }
 
-function AccountActs(props: {
+function AccountActions(props: {
   connection: Connection;
   usedBy: readonly string[];
   isUseKnown: boolean;
@@ -172,7 +172,7 @@ function AccountActs(props: {
   const queryClient = useQueryClient();
   const renew = () => queryClient.invalidateQueries();
   const isEnded = () => props.connection.status === 'revoked';
-  const going = useMutation(() => ({
+  const goingToProvider = useMutation(() => ({
     mutationFn: () =>
       goToProvider({ connection: props.connection.id }, '/services/credentials?show=accounts'),
   }));
@@ -181,7 +181,7 @@ function AccountActs(props: {
     onSuccess: () => announce('The access is refreshed'),
     onSettled: renew,
   }));
-  const ending = useMutation(() => ({
+  const disconnecting = useMutation(() => ({
     mutationFn: deleteConnection,
     onSuccess: async () => {
       announce('Disconnected');
@@ -192,7 +192,7 @@ function AccountActs(props: {
     props.connection.status === 'pending' ? 'Finish connecting' : 'Connect again';
   return (
     <>
-      <Show when={going.error ?? refreshing.error}>
+      <Show when={goingToProvider.error ?? refreshing.error}>
         {(error) => <ErrorNotice error={error()} />}
       </Show>
       <Show when={refreshing.isSuccess}>
@@ -203,8 +203,8 @@ function AccountActs(props: {
       <div class="flex flex-wrap gap-2">
         <Button
           look={accountStateOf(props.connection).tone === 'bad' ? 'primary' : 'plain'}
-          disabled={going.isPending || going.isSuccess}
-          onClick={() => going.mutate()}
+          disabled={goingToProvider.isPending || goingToProvider.isSuccess}
+          onClick={() => goingToProvider.mutate()}
         >
           {connectWords()}
         </Button>
@@ -230,9 +230,9 @@ function AccountActs(props: {
               <DisconnectConsequences usedBy={props.usedBy} isUseKnown={props.isUseKnown} />
             }
             yes="Yes, disconnect"
-            isBusy={ending.isPending}
-            error={ending.error}
-            onYes={() => ending.mutate(props.connection.id)}
+            isBusy={disconnecting.isPending}
+            error={disconnecting.error}
+            onYes={() => disconnecting.mutate(props.connection.id)}
           />
         </Show>
       </div>

@@ -21,7 +21,7 @@ import { SecretSettings } from './secret-settings.tsx';
 import { SecretVersions } from './secret-versions.tsx';
 import { UsedBy } from './used-by.tsx';
 
-type Act = 'value' | 'settings' | 'versions' | 'delete';
+type FormName = 'value' | 'settings' | 'versions' | 'delete';
 
 /**
  * The card of one secret: its hosts, the services that use it, and what its owner can do with it.
@@ -90,27 +90,27 @@ export function SecretCard(props: { secret: SecretDetail; isOpen: boolean }) {
         </div>
       </div>
       <Show when={isMine()}>
-        <SecretActs secret={props.secret} firstAct={props.isOpen ? 'value' : undefined} />
+        <SecretActions secret={props.secret} firstAct={props.isOpen ? 'value' : undefined} />
       </Show>
     </li>
   );
 }
 
-function SecretActs(props: { secret: SecretDetail; firstAct: Act | undefined }) {
+function SecretActions(props: { secret: SecretDetail; firstAct: FormName | undefined }) {
   const queryClient = useQueryClient();
   // oxlint-disable-next-line solid/reactivity -- a link opens the form once, when the page is opened
-  const [act, setAct] = createSignal<Act | undefined>(props.firstAct);
+  const [openForm, setOpenForm] = createSignal<FormName | undefined>(props.firstAct);
   const [isStored, setStored] = createSignal(false);
   // The button that opened a form gets the focus back when the form closes.
-  let closed: Act | undefined;
+  let closedForm: FormName | undefined;
   const close = () =>
-    setAct((open) => {
-      closed = open;
+    setOpenForm((open) => {
+      closedForm = open;
       return undefined;
     });
-  const focusIfClosed = (opener: Act) => (button: HTMLButtonElement) =>
+  const focusIfClosed = (opener: FormName) => (button: HTMLButtonElement) =>
     onMount(() => {
-      if (closed === opener) button.focus();
+      if (closedForm === opener) button.focus();
     });
   const secrets = useQuery(() => secretsQuery());
   const substitute = () => findSubstitute(props.secret, secrets.data ?? []);
@@ -135,20 +135,20 @@ function SecretActs(props: { secret: SecretDetail; firstAct: Act | undefined }) 
             <Button
               look={isRefused(props.secret) ? 'primary' : 'plain'}
               ref={focusIfClosed('value')}
-              onClick={() => setAct('value')}
+              onClick={() => setOpenForm('value')}
             >
               Enter a new value
             </Button>
-            <Button ref={focusIfClosed('settings')} onClick={() => setAct('settings')}>
+            <Button ref={focusIfClosed('settings')} onClick={() => setOpenForm('settings')}>
               Hosts and description
             </Button>
-            <Button ref={focusIfClosed('versions')} onClick={() => setAct('versions')}>
+            <Button ref={focusIfClosed('versions')} onClick={() => setOpenForm('versions')}>
               Versions
             </Button>
             <Button
               ref={focusIfClosed('delete')}
               class="text-high!"
-              onClick={() => setAct('delete')}
+              onClick={() => setOpenForm('delete')}
             >
               Delete…
             </Button>
@@ -156,7 +156,7 @@ function SecretActs(props: { secret: SecretDetail; firstAct: Act | undefined }) 
         </>
       }
     >
-      <Match when={act() === 'value'}>
+      <Match when={openForm() === 'value'}>
         <EnterSecret
           reference={serviceReferenceOf(props.secret)}
           onStored={() => {
@@ -168,13 +168,13 @@ function SecretActs(props: { secret: SecretDetail; firstAct: Act | undefined }) 
           onCancel={close}
         />
       </Match>
-      <Match when={act() === 'settings'}>
+      <Match when={openForm() === 'settings'}>
         <SecretSettings secret={props.secret} onDone={close} />
       </Match>
-      <Match when={act() === 'versions'}>
+      <Match when={openForm() === 'versions'}>
         <SecretVersions secret={props.secret} onDone={close} />
       </Match>
-      <Match when={act() === 'delete'}>
+      <Match when={openForm() === 'delete'}>
         <Question
           question={
             <>

@@ -8,9 +8,9 @@ const refusal = (path: string, message: string) =>
 const hosts = ['a.example.com', 'https://b'];
 
 test('an error is shown at its field, and contains the wrong host', () => {
-  const ofHost = refusal('allowed_hosts.1', 'must be a host');
-  expect(errorOfField(ofHost, 'allowed_hosts', hosts)).toBe('https://b must be a host.');
-  expect(errorOfField(ofHost, 'name', hosts)).toBeUndefined();
+  const hostError = refusal('allowed_hosts.1', 'must be a host');
+  expect(errorOfField(hostError, 'allowed_hosts', hosts)).toBe('https://b must be a host.');
+  expect(errorOfField(hostError, 'name', hosts)).toBeUndefined();
   expect(errorOfField(refusal('name', 'must be short'), 'name', hosts)).toBe('It must be short.');
   expect(
     errorOfField(new ApiError('host_not_allowed', 'Give the hosts.'), 'allowed_hosts', []),

@@ -64,12 +64,12 @@ function OpenChecklist() {
   const services = useQuery(() => servicesQuery());
   const asked = useQuery(() => anyApprovalQuery('any'));
   const decided = useQuery(() => anyApprovalQuery('decided'));
-  const ofAgent = () => ({
+  const agentQueryOptions = () => ({
     enabled: agent()?.id !== undefined,
     refetchInterval: askAgainMs / 4,
   });
-  const agentKeys = useQuery(() => ({ ...keysQuery(agent()?.id ?? ''), ...ofAgent() }));
-  const clients = useQuery(() => ({ ...clientsQuery(agent()?.id ?? ''), ...ofAgent() }));
+  const agentKeys = useQuery(() => ({ ...keysQuery(agent()?.id ?? ''), ...agentQueryOptions() }));
+  const clients = useQuery(() => ({ ...clientsQuery(agent()?.id ?? ''), ...agentQueryOptions() }));
   const realClient = () => {
     if (agent() === null) return null;
     if (agentKeys.data === undefined || clients.data === undefined) return undefined;

@@ -9,7 +9,7 @@ import { fixesOf } from './fix-view.ts';
 const member = { id: 'me', role: 'member' } as Me;
 const admin = { id: 'me', role: 'admin' } as Me;
 const mine = { tier: 'user', owner_id: 'me' } as const;
-const ofOrg = { tier: 'org', owner_id: null } as const;
+const orgOwned = { tier: 'org', owner_id: null } as const;
 
 const everything = {
   connections: [
@@ -17,7 +17,7 @@ const everything = {
     { ...mine, id: 'ended', name: 'b', account_label: 'b@mail', status: 'needs_reauth' },
     { ...mine, id: 'refused', name: 'c', account_label: null, status: 'active', refused_at: 'x' },
     { ...mine, id: 'revoked', name: 'd', account_label: null, status: 'revoked', refused_at: 'x' },
-    { ...ofOrg, id: 'org', name: 'e', account_label: null, status: 'needs_reauth' },
+    { ...orgOwned, id: 'org', name: 'e', account_label: null, status: 'needs_reauth' },
     { tier: 'user', owner_id: 'tom', id: 'of tom', name: 'f', status: 'needs_reauth' },
   ] as Connection[],
   secrets: [
@@ -27,7 +27,7 @@ const everything = {
   services: [
     { ...mine, id: 'service', name: 'notes', title: 'Notes', tools: { version: 1, waiting: 1 } },
     {
-      ...ofOrg,
+      ...orgOwned,
       id: 'org service',
       name: 'board',
       title: 'Board',
@@ -62,7 +62,7 @@ test('an account is connected again on a page of the gateway itself', () => {
 
 test('a refused secret, a missing secret and changed tools are fixed on the pages that show them', () => {
   const missing = [{ kind: 'secret', name: 'org/mail_key', status: 'absent' }];
-  const lost = { ...ofOrg, id: 'lost', name: 'mail', title: 'Mail', missing };
+  const lost = { ...orgOwned, id: 'lost', name: 'mail', title: 'Mail', missing };
   const services = [...everything.services, lost as unknown as ConnectedService];
   const fixes = fixesOf({ ...everything, services }, admin).slice(-4);
 

@@ -69,7 +69,7 @@ export function MemberRow(props: { member: Identity; isMe: boolean; canChange: b
         </Show>
       </div>
       <Show when={isOpen() && mayManage()}>
-        <Manage member={props.member} />
+        <ManageMember member={props.member} />
       </Show>
     </li>
   );
@@ -80,7 +80,7 @@ function useRefreshMembers() {
   return () => queryClient.invalidateQueries({ queryKey: membersKey });
 }
 
-function Manage(props: { member: Identity }) {
+function ManageMember(props: { member: Identity }) {
   return (
     <div class="mt-4 grid grid-cols-[minmax(0,1fr)] gap-5 border-t border-line pt-4">
       <RoleForm member={props.member} />

@@ -29,7 +29,7 @@ export function ProfilePage() {
             <>
               <Section title="Name">
                 <DisplayNameForm profile={shown()} />
-                <Facts profile={shown()} />
+                <ProfileFacts profile={shown()} />
               </Section>
               <Section title="Password">
                 <p class="mb-3 text-ink-soft">Changing it signs you out everywhere else.</p>
@@ -68,7 +68,7 @@ export function ProfilePage() {
   );
 }
 
-function Facts(props: { profile: Profile }) {
+function ProfileFacts(props: { profile: Profile }) {
   return (
     <dl class="mt-5 grid gap-x-6 border-t border-line pt-4 max-sm:[&>dd]:mb-2 sm:grid-cols-[auto_1fr] sm:gap-y-2 [&>dd]:wrap-anywhere [&>dt]:text-ink-soft">
       <dt>Handle</dt>

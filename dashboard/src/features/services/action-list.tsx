@@ -67,17 +67,17 @@ export function ActionList(props: { service: ServiceDetail }) {
 
 /** The actions of the template that cannot be called in this service, each with the reason. */
 function ActionsOff(props: { service: ServiceDetail }) {
-  const off = () => props.service.disabled_actions ?? [];
+  const disabledActions = () => props.service.disabled_actions ?? [];
   return (
-    <Show when={off().length > 0}>
+    <Show when={disabledActions().length > 0}>
       <details class="text-sm">
         <summary class="min-h-6 text-ink-soft">
-          {off().length === 1
+          {disabledActions().length === 1
             ? 'One more action is off here'
-            : `${off().length} more actions are off here`}
+            : `${disabledActions().length} more actions are off here`}
         </summary>
         <dl class="mt-2 grid gap-2">
-          <For each={off()}>
+          <For each={disabledActions()}>
             {({ action, reason }) => (
               <div>
                 <dt class="font-mono font-semibold wrap-anywhere">

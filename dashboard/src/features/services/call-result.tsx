@@ -7,7 +7,7 @@ import { formatDuration } from '../../ui/time-text.ts';
 import { VisibleText } from '../../ui/visible-text.tsx';
 import type { CallAnswer } from './services.queries.ts';
 
-type Called = Extract<CallAnswer, { status: 'called' }>;
+type CalledAnswer = Extract<CallAnswer, { status: 'called' }>;
 
 const omittedWords = {
   too_large: 'too large',
@@ -50,7 +50,7 @@ export function CallResult(props: { service: string; answer: CallAnswer }) {
   );
 }
 
-function Answer(props: { service: string; answer: Called }) {
+function Answer(props: { service: string; answer: CalledAnswer }) {
   const result = () => props.answer.result;
   const files = () => [
     ...(result().file === undefined ? [] : [result().file]),

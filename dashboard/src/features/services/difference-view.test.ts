@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 
 import { describeDifference, differingLines } from './difference-view.ts';
 
-const nothing = { added: [], removed: [] };
+const noChanges = { added: [], removed: [] };
 
 test('the description of a difference begins with the dangerous changes', () => {
   const lines = describeDifference({
@@ -19,7 +19,7 @@ test('the description of a difference begins with the dangerous changes', () => 
     },
     hosts: { added: ['evil.example'], removed: [] },
     base_url: null,
-    auth: { ...nothing, changed: [], combinations: false },
+    auth: { ...noChanges, changed: [], combinations: false },
   });
   expect(lines.map(({ text }) => text)).toEqual([
     'Goes to the host evil.example too',
@@ -30,8 +30,8 @@ test('the description of a difference begins with the dangerous changes', () => 
 });
 
 test('the description is empty for equal versions', () => {
-  const empty = { actions: { ...nothing, changed: [] }, hosts: nothing, base_url: null };
-  const auth = { ...nothing, changed: [], combinations: false };
+  const empty = { actions: { ...noChanges, changed: [] }, hosts: noChanges, base_url: null };
+  const auth = { ...noChanges, changed: [], combinations: false };
   expect(describeDifference({ ...empty, auth })).toEqual([]);
 });
 

@@ -89,7 +89,7 @@ function ConnectAccount(props: { service: ConnectedService; credential: MissingC
   const connections = useQuery(() => connectionsQuery());
   const known = () => findConnection(connections.data ?? [], props.credential.name);
   const parts = () => partsOf(props.credential.name);
-  const going = useMutation(() => ({
+  const goingToProvider = useMutation(() => ({
     mutationFn: () => {
       const connection = known();
       return goToProvider(
@@ -113,12 +113,12 @@ function ConnectAccount(props: { service: ConnectedService; credential: MissingC
           </Match>
         </Switch>
       </Notice>
-      <Show when={going.error}>{(error) => <ErrorNotice error={error()} />}</Show>
+      <Show when={goingToProvider.error}>{(error) => <ErrorNotice error={error()} />}</Show>
       <Button
         look="primary"
         class="justify-self-start"
-        disabled={connections.isPending || going.isPending || going.isSuccess}
-        onClick={() => going.mutate()}
+        disabled={connections.isPending || goingToProvider.isPending || goingToProvider.isSuccess}
+        onClick={() => goingToProvider.mutate()}
       >
         {props.credential.status === 'needs_reauth' ? 'Connect it again' : 'Connect the account'}
       </Button>

@@ -78,12 +78,12 @@ function Difference(props: { service: ServiceDetail; version: number }) {
 }
 
 const marks = { added: '+', removed: '−', changed: '±' } as const;
-const spoken = { added: 'New: ', removed: 'Gone: ', changed: 'Changed: ' } as const;
+const changeWords = { added: 'New: ', removed: 'Gone: ', changed: 'Changed: ' } as const;
 const shownFirst = 12;
 
 function WhatChanges(props: { upgrade: Upgrade }) {
   const lines = () => describeDifference(props.upgrade.difference);
-  const stopped = () => props.upgrade.rules_that_stop ?? [];
+  const stoppedRules = () => props.upgrade.rules_that_stop ?? [];
   return (
     <>
       <Show
@@ -105,16 +105,16 @@ function WhatChanges(props: { upgrade: Upgrade }) {
       <Show when={props.upgrade.rules_that_stop === undefined}>
         <Notice tone="warning">Which permissions stop could not be looked up.</Notice>
       </Show>
-      <Show when={stopped().length > 0}>
+      <Show when={stoppedRules().length > 0}>
         <Notice tone="warning">
           <p>
-            {stopped().length === 1
+            {stoppedRules().length === 1
               ? 'One permission allows nothing any more'
-              : `${stopped().length} permissions allow nothing any more`}
+              : `${stoppedRules().length} permissions allow nothing any more`}
             ; what they allowed asks again:
           </p>
           <ul class="mt-1">
-            <For each={stopped()}>
+            <For each={stoppedRules()}>
               {(rule) => (
                 <li class="mt-1">
                   <PermissionLine rule={rule} />
@@ -143,7 +143,7 @@ function Line(props: { line: DifferenceLine }) {
         {marks[props.line.tone]}
       </span>
       <span class="min-w-0">
-        <span class="sr-only">{spoken[props.line.tone]}</span>
+        <span class="sr-only">{changeWords[props.line.tone]}</span>
         <VisibleText text={props.line.text} />
       </span>
     </li>

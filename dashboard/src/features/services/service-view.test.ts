@@ -86,9 +86,9 @@ test('an auditor may change nothing, a member their own services, and an admin a
 });
 
 test('an account is found by its name and tier', () => {
-  const mine = { name: 'github', tier: 'user' };
-  const ofOrg = { name: 'github', tier: 'org' };
-  const connections = [mine, ofOrg] as never[];
-  expect(findConnection(connections, 'org/github')).toBe(ofOrg);
-  expect(findConnection(connections, 'github')).toBe(mine);
+  const ownAccount = { name: 'github', tier: 'user' };
+  const orgAccount = { name: 'github', tier: 'org' };
+  const connections = [ownAccount, orgAccount] as never[];
+  expect(findConnection(connections, 'org/github')).toBe(orgAccount);
+  expect(findConnection(connections, 'github')).toBe(ownAccount);
 });

@@ -8,16 +8,16 @@ import { Logo } from '../../ui/icon.tsx';
  * not show through, because the person in front of it is not signed in.
  */
 export function SessionEnded(props: { onReturn: () => void }) {
-  const look = () => {
+  const checkSession = () => {
     if (document.visibilityState === 'visible') props.onReturn();
   };
   onMount(() => {
-    document.addEventListener('visibilitychange', look);
-    addEventListener('focus', look);
+    document.addEventListener('visibilitychange', checkSession);
+    addEventListener('focus', checkSession);
   });
   onCleanup(() => {
-    document.removeEventListener('visibilitychange', look);
-    removeEventListener('focus', look);
+    document.removeEventListener('visibilitychange', checkSession);
+    removeEventListener('focus', checkSession);
   });
 
   return (

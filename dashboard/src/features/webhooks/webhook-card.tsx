@@ -47,7 +47,7 @@ export function WebhookCard(props: { webhook: Webhook; canChange: boolean }) {
         </p>
       </div>
       <Trouble webhook={props.webhook} />
-      <Acts
+      <WebhookActions
         webhook={props.webhook}
         canChange={props.canChange}
         showsDeliveries={showsDeliveries()}
@@ -85,7 +85,7 @@ function Trouble(props: { webhook: Webhook }) {
   );
 }
 
-function Acts(props: {
+function WebhookActions(props: {
   webhook: Webhook;
   canChange: boolean;
   showsDeliveries: boolean;

@@ -53,6 +53,6 @@ function nameOf(
 ): string {
   if (id === requester.id) return requester.name;
   const at = ancestors.indexOf(id);
-  const isWholeLine = ancestors.length === requester.path.length - 1;
-  return (isWholeLine ? requester.path[at] : undefined) ?? 'somebody above it';
+  const isWholeChain = ancestors.length === requester.path.length - 1;
+  return (isWholeChain ? requester.path[at] : undefined) ?? 'somebody above it';
 }
