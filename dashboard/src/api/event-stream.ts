@@ -63,6 +63,6 @@ function parseData(text: string): unknown {
   try {
     return (JSON.parse(text) as { data?: unknown }).data;
   } catch {
-    return undefined; // Data that cannot be read still means that something has changed.
+    return undefined; // Even an unreadable event means that something has changed.
   }
 }

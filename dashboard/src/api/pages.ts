@@ -26,7 +26,7 @@ export async function listAll<Item>(
       limit: '100',
       ...(cursor === null ? {} : { cursor }),
     }).toString();
-    // oxlint-disable-next-line no-await-in-loop -- each page names the next
+    // oxlint-disable-next-line no-await-in-loop -- each page contains the cursor of the next
     const page: Page<Item> = await request<Page<Item>>(`${path}?${query}`, { signal });
     items.push(...page.items);
     cursor = page.next_cursor;

@@ -33,7 +33,7 @@ export function openSharedEventStream(personId: string, handlers: StreamHandlers
   let askTimer: ReturnType<typeof setTimeout> | undefined;
 
   const tell = (message: Message) => {
-    // eslint-disable-next-line unicorn/require-post-message-target-origin -- a channel reaches its own origin alone
+    // eslint-disable-next-line unicorn/require-post-message-target-origin -- a channel only reaches its own origin
     channel.postMessage(message);
   };
   const apply = (message: Message) => {

@@ -18,7 +18,7 @@ export const chosenTheme = theme;
 export function chooseTheme(chosen: Theme): void {
   keep(chosen);
   show(chosen);
-  // eslint-disable-next-line unicorn/require-post-message-target-origin -- a channel reaches its own origin alone
+  // eslint-disable-next-line unicorn/require-post-message-target-origin -- a channel only reaches its own origin
   channel.postMessage(chosen);
 }
 

@@ -46,7 +46,7 @@ export const identitiesQuery = () =>
 
 const levelsMax = 9;
 
-/** An agent and the identities above it, from the agent up to its user. */
+/** The agent with this id and the identities above it, from the agent up to its user. */
 export const chainQuery = (id: string) =>
   queryOptions({
     queryKey: agentKeys.chain(id),
@@ -54,7 +54,7 @@ export const chainQuery = (id: string) =>
       const chain: Identity[] = [];
       let nextId: string | null = id;
       while (nextId !== null && chain.length < levelsMax) {
-        // oxlint-disable-next-line no-await-in-loop -- each identity names the one above it
+        // oxlint-disable-next-line no-await-in-loop -- each identity contains the id of its parent
         const identity: Identity = await request<Identity>(identityPath(nextId), { signal });
         chain.push(identity);
         nextId = identity.parent_id;
@@ -74,7 +74,7 @@ export interface ReachingRules {
 const rulePagesMax = 3; // There are at most 500 rules on one identity or on the org.
 const makersMax = 20;
 
-/** The rules on these identities and on the org, newest first. */
+/** The rules of these identities and of the org, newest first. */
 export const rulesQuery = (chain: readonly Identity[]) =>
   queryOptions({
     queryKey: agentKeys.permissions(chain.map(({ id }) => id)),
@@ -92,7 +92,7 @@ async function listRules(filter: string, signal: AbortSignal): Promise<Rule[]> {
   let cursor: string | null = null;
   for (let count = 0; count < rulePagesMax; count += 1) {
     const after = cursor === null ? '' : `&cursor=${encodeURIComponent(cursor)}`;
-    // oxlint-disable-next-line no-await-in-loop -- each page names the next
+    // oxlint-disable-next-line no-await-in-loop -- each page contains the cursor of the next
     const page: Page<Rule> = await request<Page<Rule>>(`/v1/rules?${filter}&limit=200${after}`, {
       signal,
     });
@@ -114,7 +114,7 @@ async function findMakers(
       try {
         return [[id, (await request<Identity>(identityPath(id), { signal })).name]];
       } catch (error) {
-        if (isApiError(error, 'not_found')) return []; // Somebody else's, whom only admins may see.
+        if (isApiError(error, 'not_found')) return []; // Only admins may see this maker.
         throw error;
       }
     }),

@@ -32,7 +32,7 @@ export function useStandingOfAll() {
       const failures: unknown[] = [];
       for (const id of ids) {
         try {
-          // oxlint-disable-next-line no-await-in-loop -- a hundred at a time would meet the limit of requests
+          // oxlint-disable-next-line no-await-in-loop -- a hundred at once would exceed the rate limit
           await changeStanding({ id, verb });
         } catch (error) {
           failures.push(error);

@@ -121,8 +121,8 @@ export function mayHandUp(me: Me, approval: ApprovalResponse): boolean {
 }
 
 /**
- * Sorts approvals that this person decides before all others, and each of the two groups oldest
- * first, so that new approvals do not move older ones.
+ * Divides the open approvals into those that this person decides and all others. Both groups are
+ * sorted oldest first, so that new approvals do not move older ones.
  */
 export function sortIntoQueue(
   approvals: readonly ApprovalResponse[],

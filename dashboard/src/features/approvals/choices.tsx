@@ -27,9 +27,7 @@ export interface Choice {
   readonly isSecondary?: boolean;
   readonly lookOf?: (approval: ApprovalResponse) => 'primary' | 'danger';
   readonly isShown: (approval: ApprovalResponse, me: Me) => boolean;
-  /**
-   * What the page asks for after this choice: a form for the rest of the decision, or nothing more.
-   */
+  /** What follows the choice: a form for the rest of the decision, or nothing more to enter. */
   readonly nextStep:
     | { readonly Form: Component<FormProps> }
     | { readonly bodyOf: (approval: ApprovalResponse) => ResolveApprovalBody };

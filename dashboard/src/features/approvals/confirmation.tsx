@@ -15,8 +15,8 @@ interface ConfirmationProps {
   /** How long the remembered rule will hold, in words. */
   readonly rememberedDuration?: string | undefined;
   /**
-   * The side of the button that was pressed first. The button that cancels takes its place, so that
-   * an accidental second tap changes nothing.
+   * The side of the button that was pressed first. The cancel button is put there, so that an
+   * accidental second tap changes nothing.
    */
   readonly firstGestureSide: 'left' | 'right';
   readonly isBusy: boolean;
@@ -25,8 +25,8 @@ interface ConfirmationProps {
 }
 
 /**
- * Asks for a second click on a button that names the action and its object. It ignores clicks for a
- * moment.
+ * Asks for a second click on a button that names the action and its object. At first this button
+ * ignores clicks for a moment.
  */
 export function Confirmation(props: ConfirmationProps) {
   const [isArmed, arm] = createArmed();

@@ -24,7 +24,7 @@ describe('a remembered rule', () => {
     ['a single star is one segment', 'http:POST:a.example/*/x', 'http:POST:a.example/b/c/x', false],
     ['ANY is any method', 'http:ANY:a.example/**', 'http:PUT:a.example/x', true],
     ['ANY is no wildcard for an action', 'github:ANY:x', 'github:list:x', false],
-  ])('for "$1" covers a waiting call with the key "$2": $3 (%s)', (_, pattern, key, expected) => {
+  ])('with the pattern "$1" covers a waiting call with the key "$2": $3 (%s)', (_, pattern, key, expected) => {
     expect(isCovered([pattern], waitingApproval(key))).toBe(expected);
   });
 
@@ -37,7 +37,7 @@ describe('a remembered rule', () => {
     expect(isCovered(['github:create_issue:*', 'secret:token:api.github.com'], both)).toBe(true);
   });
 
-  test('does not treat a star in a permission key of the decided call as a wildcard', () => {
+  test('treats a star in a permission key of the decided call literally', () => {
     const approvalWithStar = anApproval({ permission_keys: ['github:list_repos:*'] });
 
     expect(

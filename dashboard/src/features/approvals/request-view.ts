@@ -92,7 +92,7 @@ function describeHidden(request: ShownRequest): string | null {
   return `Hidden: ${placeTexts}${moreNote}. Anywhere else [REDACTED] is what the agent wrote.`;
 }
 
-/** `body › files › 0` for the JSON pointer `/body/files/0` (RFC 6901). */
+/** Converts a JSON pointer (RFC 6901) to a readable text: `/body/files/0` to `body › files › 0`. */
 export function describePlace(pointer: string): string {
   return pointer
     .split('/')

@@ -10,7 +10,7 @@ const levelStyles = {
   high: { badge: 'bg-high-soft text-high', band: 'border-t-high', icon: 'trash' },
 } as const;
 
-/** The colour of a risk, as a band along the top of a card. */
+/** The class that gives the band along the top of a card the colour of the risk. */
 export function riskBandClassOf(risk: Risk): string {
   return levelStyles[risk].band;
 }

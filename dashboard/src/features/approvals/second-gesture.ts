@@ -47,7 +47,8 @@ export interface QuestionPart {
 }
 
 /**
- * The sentence as a question, split so that the values of the call stand out from the other words.
+ * Turns the sentence into a question, and splits it so that the values of the call can be
+ * emphasised.
  */
 export function splitQuestion(
   approval: Pick<

@@ -18,7 +18,7 @@ import { spokenSentences } from './spoken-sentences.ts';
 export type DecideHandler = (body: ResolveApprovalBody) => void;
 
 /**
- * The state of this person's decision on an approval, including whether another person decides
+ * The state of this person's decision on an approval. It also says whether another person decided
  * first.
  */
 export function useDecision(approval: () => ApprovalResponse) {

@@ -32,7 +32,7 @@ const account = (fields: Partial<Connection>) =>
   ({ id: 'c1', status: 'active', granted_at: draft.grantedAt, ...fields }) as Connection;
 const grantedNow = account({ granted_at: '2026-01-02T00:00:00.000Z' });
 
-describe('a person who comes back from a provider', () => {
+describe('a person who comes back from the provider', () => {
   test('counts as connected if access was granted meanwhile; the page then continues by itself once', () => {
     keepDraft(page, draft);
     expect(takeDraft(page, [grantedNow])).toMatchObject({ isGranted: true, isRefused: false });

@@ -33,7 +33,7 @@ export async function storeNeededSecrets(
     }
     // A secret must not get an existing name, because it would replace a secret that others use.
     const allTakenNames = [...takenNames(), ...Object.values(names)];
-    // oxlint-disable-next-line no-await-in-loop -- the name of the next depends on this one
+    // oxlint-disable-next-line no-await-in-loop -- the name of the next secret depends on this name
     const stored = await storeSecret({
       name: findFreeName(needed.default_secret_name, allTakenNames),
       value: choice.value,

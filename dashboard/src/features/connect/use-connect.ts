@@ -55,7 +55,7 @@ export function useConnect(props: FormProps) {
   const me = useMe();
   const page = location.pathname + location.search;
   const queryClient = useQueryClient();
-  // oxlint-disable solid/reactivity -- what was asked for is where the person begins
+  // oxlint-disable solid/reactivity -- only first values: later ones must not change the form
   const draft = takeDraft(page, props.connections);
   const template = props.template;
   const ways = waysOf(template);
@@ -282,14 +282,14 @@ export function useConnect(props: FormProps) {
     isUpgrade: upgrade !== undefined,
     setWayAt: (at: number) => {
       setWayAt(at);
-      // Another account has other scopes.
+      // The way may use another account, which has other scopes.
       setGivenScopes(undefined);
       setChosenConnection(undefined);
     },
     tier,
     setTier: (chosen: Tier) => {
       setTier(chosen);
-      // The other tier has its own secrets, even where names are equal.
+      // The other tier has its own secrets, even if their names are equal.
       setChoices(reconcile({}));
     },
     name,

@@ -14,8 +14,9 @@ import type { Connect } from './use-connect.ts';
  */
 export function WayFields(props: { form: Connect; app: OauthApp | null; reason: string | null }) {
   const wayGroupId = createUniqueId();
-  // Most people need no address of their own. A form that is shown again keeps the one it had.
-  // oxlint-disable-next-line solid/reactivity -- a person who empties the field goes on seeing it
+  // Few people need an address of their own, so its field is visible at first only if the template
+  // has no address, or if the person entered one earlier.
+  // oxlint-disable-next-line solid/reactivity -- the field stays visible when the person empties it
   const [hasOwnAddress] = createSignal(needsOwnAddress(props.form));
   return (
     <>

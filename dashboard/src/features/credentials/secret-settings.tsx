@@ -17,7 +17,7 @@ export const descriptionMax = 500;
 /** The form for changing the hosts and the description of a secret. */
 export function SecretSettings(props: { secret: SecretDetail; onDone: () => void }) {
   const queryClient = useQueryClient();
-  // oxlint-disable solid/reactivity -- a person changes what is stored now
+  // oxlint-disable solid/reactivity -- only first values: later ones must not change the form
   const [hosts, setHosts] = createSignal(props.secret.allowed_hosts.join('\n'));
   const [description, setDescription] = createSignal(props.secret.description ?? '');
   // oxlint-enable solid/reactivity

@@ -61,7 +61,7 @@ describe('what waits for a person', () => {
   });
 });
 
-describe('the time from which calls are counted', () => {
+describe('the beginning of the period for which calls are counted', () => {
   const now = Date.parse('2026-11-24T12:00:00.000Z');
 
   test.for([

@@ -79,7 +79,7 @@ function Invited(props: { invitation: Invitation; onClose: () => void }) {
   );
 }
 
-/** A link with which one person signs in once. */
+/** Shows a link with which one person can sign in once. */
 export function SignInLinkOnce(props: { url: string; expiresAt: string; onDone: () => void }) {
   return (
     <>

@@ -1,4 +1,4 @@
-/** What a person with the role may do, in words. */
+/** A text for each role that says what a person with this role may do. */
 export const roleWords = {
   admin: 'Admin: may change everything of the organisation',
   member: 'Member: has agents, services and credentials, and changes only those',

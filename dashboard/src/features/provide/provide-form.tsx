@@ -32,7 +32,7 @@ interface ProvideFormProps {
 export function ProvideForm(props: ProvideFormProps) {
   const [value, setValue] = createSignal('');
   const [isShown, setShown] = createSignal(false);
-  // oxlint-disable-next-line solid/reactivity -- what was asked for is where the person begins
+  // oxlint-disable-next-line solid/reactivity -- only the first value: a later one must not change the form
   const [hosts, setHosts] = createSignal(props.request.allowed_hosts.join('\n'));
   const hostsId = createUniqueId();
   const isForOrg = () => props.request.tier === 'org';

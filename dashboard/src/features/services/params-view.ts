@@ -4,7 +4,10 @@ import type { json } from '#contracts/vocabulary';
 
 type Json = z.infer<typeof json>;
 
-/** How the value of a parameter is entered. `json`: as JSON text. */
+/**
+ * The kinds of fields for the value of a parameter. In a field of kind `json` the value is entered
+ * as JSON text.
+ */
 export type FieldKind = 'text' | 'long_text' | 'number' | 'boolean' | 'choice' | 'list' | 'json';
 
 export interface ParamField {

@@ -11,7 +11,7 @@ export function Loading() {
   );
 }
 
-/** One titled part of a page, as a box. */
+/** A titled part of a page, in a box. */
 export function Panel(props: { id?: string; title: JSX.Element; children: JSX.Element }) {
   const titleId = createUniqueId();
   return (

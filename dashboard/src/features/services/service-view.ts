@@ -86,7 +86,7 @@ export function sortServices<Service extends ConnectedService>(
   );
 }
 
-/** The services whose title, name or template contains every word. */
+/** The services that contain every word in their title, name or template. */
 export function filterServices<Service extends ConnectedService>(
   services: readonly Service[],
   text: string,

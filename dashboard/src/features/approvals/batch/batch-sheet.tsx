@@ -22,7 +22,10 @@ import type { ComparedField } from './batch-view.ts';
 const decidingAtOnce = 4;
 const reasonCharactersMax = 500;
 
-/** Shows every selected call, and decides those that are still open. Nothing is remembered. */
+/**
+ * Shows every selected call. A decision applies to those that are still open, and no rule is
+ * created.
+ */
 export function BatchSheet(props: {
   selected: readonly ApprovalResponse[];
   isOpen: boolean;

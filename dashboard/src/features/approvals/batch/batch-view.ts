@@ -79,7 +79,10 @@ function withoutRepeats(fields: readonly ComparedField[]): ComparedField[] {
   );
 }
 
-/** No disclosed label begins like this, because labels are trimmed. */
+/**
+ * Marks the labels of parameters. No disclosed label begins with a space, because labels are
+ * trimmed.
+ */
 const parameterPrefix = ' ';
 
 function fieldsOf({ disclosed, request }: ApprovalResponse): Map<string, string> {

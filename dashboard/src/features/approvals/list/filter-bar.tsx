@@ -7,7 +7,7 @@ import { serviceOf } from '../approval-view.ts';
 import { isFiltered } from './list-filter.ts';
 import type { ListFilter } from './list-filter.ts';
 
-/** Search, filters and order of the list. */
+/** The search field, the filters and the sort order of the list. */
 export function FilterBar(props: {
   filter: ListFilter;
   known: readonly ApprovalResponse[];

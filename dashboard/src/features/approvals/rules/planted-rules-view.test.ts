@@ -21,7 +21,7 @@ describe('who may stop what a decision allows', () => {
   });
 });
 
-describe('a rule that an approval stored', () => {
+describe('a rule that a decision created', () => {
   const rule = (differences: Partial<PlantedRule>): PlantedRule =>
     ({
       pattern: 'github:create_issue:*',
