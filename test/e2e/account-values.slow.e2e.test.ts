@@ -16,14 +16,14 @@ interface Site {
   readonly url: string;
 }
 
-/** An API of several sites behind one host, which lists the sites that a token opens. */
+/** An API that serves several sites at one host. It lists the sites to which a token has access. */
 interface Api extends AsyncDisposable {
   readonly url: string;
   readonly host: string;
   sites: readonly Site[];
-  /** By the path of the request. */
+  /** The redirect targets, by the path of the request. */
   readonly redirects: Map<string, string>;
-  /** The path of every request, and whether it carried a token. */
+  /** The path of every received request, with a note if the request had no token. */
   readonly hits: string[];
 }
 
@@ -62,7 +62,7 @@ const [acme, beta]: [Site, Site] = [
   { id: 'site-b', url: 'https://beta.example.net' },
 ];
 
-describe('an account that opens several sites of a provider', () => {
+describe('an account at a provider with several sites', () => {
   const stack = new AsyncDisposableStack();
   let world: World;
   let provider: TestProvider;
@@ -70,7 +70,10 @@ describe('an account that opens several sites of a provider', () => {
   let mia: Person;
   let bot: Agent;
 
-  /** A template whose services are at the site of the account, or at a fixed address. */
+  /**
+   * A template. By default its base URL contains the account's site; `server` sets another base
+   * URL.
+   */
   const templateAt = (
     key: string,
     server = `{ url: '${api.url}/ex/${key}/{site}', variables: { site: { default: '', account: ${lookUp()} } } }`,
@@ -118,19 +121,25 @@ components:
   const browserOf = () => openBrowser(world.url, { cookie: mia.cookie });
   const textOf = ({ html }: Page) => html.replaceAll(/<style>.*?<\/style>|<[^>]+>/gs, ' ');
 
-  /** Goes to the provider, which grants access without a question, and returns the callback URL. */
+  /**
+   * Requests a connection and follows its link to the provider, which grants access without asking.
+   * Returns the callback URL.
+   */
   async function grant(
     browser: OauthBrowser,
     body: object,
   ): Promise<{ id: string; callback: string }> {
-    const asked = successfulBodyOf(await mia.post('/v1/connections', body));
-    const gate = await browser.open(asked.authorization_url);
-    const leaving = await browser.press(gate, '');
+    const request = successfulBodyOf(await mia.post('/v1/connections', body));
+    const confirmPage = await browser.open(request.authorization_url);
+    const leaving = await browser.press(confirmPage, '');
     const reply = await fetch(String(leaving.leavesTo), { redirect: 'manual' });
-    return { id: asked.id, callback: reply.headers.get('location') ?? '' };
+    return { id: request.id, callback: reply.headers.get('location') ?? '' };
   }
 
-  /** Opens a link and confirms it, up to the page after the provider. */
+  /**
+   * Opens a connection's link and confirms it. Returns the page that follows the provider's
+   * redirect.
+   */
   async function finish(link: string): Promise<Page & { state: string }> {
     const browser = browserOf();
     const leaving = await browser.press(await browser.open(link), '');
@@ -163,7 +172,7 @@ components:
   const read = (service: string, page = 'p1') =>
     bot.post('/v1/actions/call', { service, action: 'get_page', params: { page } });
 
-  test('is bound to the one site that it opens, and calls go there', async () => {
+  test('is bound to its site when it has access to only one, and calls go there', async () => {
     api.sites = [acme];
     const { id, page } = await connect('only');
 
@@ -175,7 +184,7 @@ components:
     expect(api.hits.at(-1)).toBe('/ex/notes/site-a/pages/p1');
   });
 
-  test('is not connected when it opens none', async () => {
+  test('is not connected when it has access to no site', async () => {
     api.sites = [];
     const { id, page } = await connect('empty');
 
@@ -184,7 +193,7 @@ components:
     expect((await stateOf(id)).status).toBe('pending');
   });
 
-  test('is bound to the site that the person picks, once, and only in the own browser', async () => {
+  test('is bound to the site that its owner picks; nobody else can pick, and the owner only once', async () => {
     const browser = browserOf();
     const { id, callback } = await grant(browser, { template: 'notes', name: 'picked' });
     const page = await browser.open(callback);
@@ -206,11 +215,11 @@ components:
     expect(api.hits.at(-1)).toBe('/ex/notes/site-b/pages/p1');
   });
 
-  test('reaches no other site, by whatever template, path or variable', async () => {
+  test('cannot be used for another site, whatever template, path or variable is given', async () => {
     api.sites = [acme];
     await connect('bound');
     successfulBodyOf(await connectService('notes', 'bound'));
-    const before = api.hits.length;
+    const hitsBefore = api.hits.length;
 
     const given = { template: 'notes', name: 'given', variables: { site: 'site-b' } };
     expect(
@@ -230,10 +239,10 @@ components:
     expect((await connectService('evil', 'bound', 'evil')).body).toMatchObject({
       error: 'host_not_allowed',
     });
-    expect(api.hits.slice(before)).toEqual([]);
+    expect(api.hits.slice(hitsBefore)).toEqual([]);
   });
 
-  test('serves another template of the provider at the same site', async () => {
+  test('is used at the same site by a service of another template of the provider', async () => {
     api.sites = [beta];
     await connect('shared');
     await saveTemplate('wiki');
@@ -245,7 +254,7 @@ components:
     expect(api.hits.at(-1)).toBe('/ex/wiki/site-b/pages/p1');
   });
 
-  test('has to be connected with the template: without, no service takes it', async () => {
+  test('cannot be used by a service when it was connected without a template', async () => {
     await connect('loose', { provider: 'mock', scopes: ['read'] });
 
     expect((await connectService('notes', 'loose')).body).toMatchObject({
@@ -256,7 +265,7 @@ components:
     successfulBodyOf(await connectService('notes', 'loose'));
   });
 
-  test('has to be connected again when it no longer opens the site', async () => {
+  test('must be connected again when it has lost access to the site', async () => {
     api.sites = [acme];
     const { id } = await connect('left');
     successfulBodyOf(await connectService('notes', 'left'));
@@ -279,7 +288,7 @@ components:
   test.for([
     ['by its id', (id: string) => ({ connection: id, scopes: ['read'] })],
     ['by its name', () => ({ provider: 'mock', name: 'asked-by-its-name', scopes: ['read'] })],
-  ] as const)('is picked on every link, also one that an agent asks for %s', async ([how, ask]) => {
+  ] as const)('is bound to no site before its owner picks one, also when an agent requests the link by naming the connection %s', async ([how, ask]) => {
     const body = { template: 'notes', name: `asked ${how}`.replaceAll(' ', '-') };
     const { id } = successfulBodyOf(await mia.post('/v1/connections', body));
     const link = successfulBodyOf(await bot.post('/v1/connections', ask(id)));
@@ -294,9 +303,9 @@ components:
     }
   });
 
-  test('is not stored for all sites by a link from before a template asked which', async () => {
-    const open = { provider: 'mock', name: 'earlier', scopes: ['read'] };
-    const earlier = successfulBodyOf(await mia.post('/v1/connections', open));
+  test('is not connected without a site by a link that is older than the request for the template', async () => {
+    const withoutTemplate = { provider: 'mock', name: 'earlier', scopes: ['read'] };
+    const earlier = successfulBodyOf(await mia.post('/v1/connections', withoutTemplate));
     successfulBodyOf(await mia.post('/v1/connections', { template: 'notes', name: 'earlier' }));
     const page = await finish(earlier.authorization_url);
 
@@ -304,7 +313,7 @@ components:
     expect(await stateOf(earlier.id)).toMatchObject({ status: 'pending', account_value: null });
   });
 
-  test('is not left by a redirect of a read', async () => {
+  test('stays at its site when a read is redirected', async () => {
     api.sites = [acme];
     await connect('led');
     successfulBodyOf(await connectService('notes', 'led'));
@@ -320,7 +329,7 @@ components:
     expect((await read('led', 'away')).body).toMatchObject({ result: { status_code: 200 } });
   });
 
-  test('is reached under no further base URL because an agent asks with another template', async () => {
+  test('cannot be used at a further base URL just because an agent requests it with another template', async () => {
     api.sites = [acme];
     const { id } = await connect('widened');
     await saveTemplate('wider');
@@ -334,30 +343,30 @@ components:
     });
   });
 
-  test('is not put in the place of what another link has stored meanwhile', async () => {
+  test('does not replace the account and site that another link has connected meanwhile', async () => {
     const ask = { template: 'notes', name: 'swapped' };
     const links = [1, 2, 3].map(async () =>
       successfulBodyOf(await mia.post('/v1/connections', ask)),
     );
     const [first, second, third] = await Promise.all(links);
     const { id } = first;
-    const ofAnother = await finish(first.authorization_url);
+    const otherAccountPage = await finish(first.authorization_url);
     provider.account = { sub: 'account-2', email: 'bob@example.com' };
     try {
-      const ofAnotherValue = await finish(second.authorization_url);
+      const sameAccountPage = await finish(second.authorization_url);
       const { state } = await finish(third.authorization_url);
       expect((await pickIn(state, 'site-b')).status).toBe(200);
       const stored = await stateOf(id);
 
-      expect((await pickIn(ofAnother.state, 'site-b')).status).toBe(409);
-      expect((await pickIn(ofAnotherValue.state, 'site-a')).status).toBe(409);
+      expect((await pickIn(otherAccountPage.state, 'site-b')).status).toBe(409);
+      expect((await pickIn(sameAccountPage.state, 'site-a')).status).toBe(409);
       expect(await stateOf(id)).toEqual(stored);
     } finally {
       provider.account = { sub: 'account-1', email: 'ann@example.com' };
     }
   });
 
-  test('keeps the base URLs of services that are connected at the same time', async () => {
+  test('can be used at the base URL of each service, also when the services are connected at once', async () => {
     api.sites = [acme];
     await connect('parallel');
     const templates = ['one', 'two', 'three', 'four'];
@@ -372,7 +381,7 @@ components:
     expect(answers.map(({ body }) => body.status)).toEqual(templates.map(() => 'called'));
   });
 
-  test('is told from another one of the same name by its value', async () => {
+  test('shows the id of each site to pick from, because two sites can have the same label', async () => {
     api.sites = [acme, { ...beta, url: acme.url.toUpperCase() }];
     const { page } = await connect('twins');
 

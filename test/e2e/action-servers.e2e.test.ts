@@ -6,7 +6,7 @@ import type { Upstream } from '../support/upstream.ts';
 import { createAgent, pollUntil, successfulBodyOf, startWorld } from '../support/world.ts';
 import type { Agent, World } from '../support/world.ts';
 
-describe('operations with a server of their own', () => {
+describe('operations that have their own server', () => {
   const stack = new AsyncDisposableStack();
   const token = createCanary();
   let world: World;
@@ -63,7 +63,7 @@ components:
   });
   afterAll(() => stack.disposeAsync());
 
-  test('get no credential of a service before somebody names it for the new host', async () => {
+  test('do not get the service’s credential until a person names it again for the new host', async () => {
     const { admin } = world;
     expect((await bot.post('/v1/actions/call', callOf('get_file'))).body.error).toBe(
       'unknown_action',
@@ -88,7 +88,7 @@ components:
     expect(secret.allowed_hosts.toSorted()).toEqual([api.host, files.host].toSorted());
   });
 
-  test('are shown and called where their server is, with the credential', async () => {
+  test('are shown and called at their own server, with the credential', async () => {
     const { admin } = world;
     const url = `${files.url}/v2/files/a.txt`;
     const call = callOf('upload_file');
@@ -108,7 +108,7 @@ components:
     );
   });
 
-  test('are off in a service at a given base URL, unless they have a path there', async () => {
+  test('are disabled in a service with a custom base URL, unless they declare a path below it', async () => {
     const { admin } = world;
     const baseUrl = `${api.url}/self`;
     const service = successfulBodyOf(
@@ -142,7 +142,7 @@ components:
     expect(files.hits).toHaveLength(filesHits);
   });
 
-  test('and all others are out of reach of denied raw calls to a further address that the template names', async () => {
+  test('do not change that a deny also covers raw calls to a further address of the template (also_at)', async () => {
     const { admin } = world;
     const free = await createAgent(world.url, admin, 'free');
     const denied = await createAgent(world.url, admin, 'denied');
@@ -175,7 +175,7 @@ components:
     }
     expect(old.hits).toHaveLength(hitsBefore);
     expect(await callRaw(free, '/ex/acme/notes')).toBe('called');
-    // No credential of the service may go there.
+    // The service's credential may still not be sent to this host.
     const secret = successfulBodyOf(await admin.get(`/v1/secrets/${secretId}`));
     expect(secret.allowed_hosts).not.toContain(old.host);
   });

@@ -130,7 +130,7 @@ describe('the audit log', () => {
     expect(lookupOfApprovedCall).toMatchObject({ state: 'called' });
   });
 
-  test('has one record for a read, which the read’s audit_id finds', async () => {
+  test('has one record for a read, which can be found by the read’s audit_id', async () => {
     const { audit_id: auditId } = successfulBodyOf(await call('get_note', { id: '7' }));
     expect(await recordsOf(auditId, 1)).toMatchObject({
       call_id: auditId,
@@ -139,7 +139,7 @@ describe('the audit log', () => {
     });
   });
 
-  test('has the record that an error about an unknown outcome refers to', async () => {
+  test('has the record to which an error about an unknown outcome refers', async () => {
     world.upstream.delayMs = 3_000;
     const writeCall = { service: 'notes', action: 'create_note', params: note, timeout_ms: 200 };
     const { status, body } = await agent.post('/v1/actions/call', writeCall);

@@ -12,7 +12,9 @@ import type { Agent, World } from '../support/world.ts';
 const accessKeyId = 'AKIAEXAMPLE';
 const secretKey = createCanary();
 
-/** What keeps objects as S3 does, and takes only requests that are signed for its region. */
+/**
+ * A server that stores objects like S3. It accepts only requests that are signed for its region.
+ */
 async function startStore() {
   const objects = new Map<string, string>();
   const account = {
@@ -50,7 +52,7 @@ async function startStore() {
   };
 }
 
-describe('Amazon S3 at an address of its own', () => {
+describe('a service for Amazon S3 with a custom base URL', () => {
   let world: World;
   let bot: Agent;
   let store: Awaited<ReturnType<typeof startStore>>;
@@ -82,7 +84,7 @@ describe('Amazon S3 at an address of its own', () => {
   const call = (service: string, action: string, params: object) =>
     world.admin.post('/v1/actions/call', { service, action, params });
 
-  test('takes an object that an agent writes once a person allows it, and gives it back', async () => {
+  test('stores an object that an agent writes, once a person has allowed it, and returns the object', async () => {
     await connectS3Service('files', { region: 'eu-west-1' });
     const object = { Bucket: 'acme', Key: 'reports/May (1)+é.txt' };
     const raisedApproval = successfulBodyOf(
@@ -102,7 +104,7 @@ describe('Amazon S3 at an address of its own', () => {
     expect(result).toMatchObject({ status_code: 200, body: 'Grüße' });
   });
 
-  test('takes a call by full URL that is signed by the secret it names', async () => {
+  test('accepts a call to a full URL, signed with the secret that the call names', async () => {
     store.objects.set('/acme/a b.txt', 'plain');
     const signSettings = { type: 'aws_sigv4', service: 's3', region: 'eu-west-1' };
     const signingSecret = { name: 'files', in: 'header', key: 'Authorization', sign: signSettings };
@@ -127,7 +129,7 @@ describe('Amazon S3 at an address of its own', () => {
     expect((await world.admin.post('/v1/actions/call', misplacedSignatureCall)).status).toBe(400);
   });
 
-  test('takes no request that names a second object, which it would read past a deny', async () => {
+  test('refuses a request that names a second object, because no deny would apply to that object', async () => {
     const copy = {
       method: 'PUT',
       headers: { 'x-amz-copy-source': '/payroll/salaries.csv' },
@@ -143,7 +145,7 @@ describe('Amazon S3 at an address of its own', () => {
     expect([...store.objects.keys()]).not.toContain('/acme/copy.csv');
   });
 
-  test('refuses the key for another region, without showing it', async () => {
+  test('reports that the key is refused for another region, without showing the key', async () => {
     await connectS3Service('elsewhere', { region: 'us-east-1' });
     const reply = successfulBodyOf(await call('elsewhere', 'list_buckets', {}));
     expect(reply.result.failure).toEqual({
@@ -162,7 +164,7 @@ describe('Amazon S3 at an address of its own', () => {
     expect(JSON.stringify([reply, events])).not.toContain(secretKey);
   });
 
-  test('says what is missing where neither the address nor the secret names a region', async () => {
+  test('says that the region is missing when neither the address nor the secret contains one', async () => {
     await connectS3Service('nowhere', {});
     const { status, body } = await call('nowhere', 'list_buckets', {});
     expect(status).toBe(424);

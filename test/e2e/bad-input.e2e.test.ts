@@ -14,7 +14,7 @@ import { badSignIns } from './bad-input/sign-in.ts';
 import type { BadInput, Scene } from './bad-input/scene.ts';
 import { pollUntil } from '../support/world.ts';
 
-describe('the gateway refuses, with a typed error and without any effect,', () => {
+describe('the gateway answers bad input with a typed error, without any effect', () => {
   let scene: Scene;
   beforeAll(async () => {
     scene = await setScene();
@@ -32,7 +32,7 @@ describe('the gateway refuses, with a typed error and without any effect,', () =
       ...badSignIns,
       ...badTemplates,
     ].map((badInput) => [badInput.what, badInput] as const),
-  )('%s', async ([, badInput]) => {
+  )('it refuses %s', async ([, badInput]) => {
     const countsBefore = await scene.world.tables.count();
     const hitCount = scene.world.upstream.hits.length;
     const reply = await badInput.send(scene);
@@ -42,12 +42,13 @@ describe('the gateway refuses, with a typed error and without any effect,', () =
   });
 
   // These cases create rows before they send the bad input, so the test cannot compare the numbers
-  // of rows. It checks instead that the upstream got nothing and that nothing named `intruder` was created.
+  // of rows. It checks instead that the upstream received nothing and that nothing named `intruder`
+  // was created.
   test.for(
     [...badCredentials, ...earlyConnectionCalls, ...lateDecisions].map(
       (badInput) => [badInput.what, badInput] as const,
     ),
-  )('%s', async ([, badInput]) => {
+  )('it refuses %s', async ([, badInput]) => {
     const hitCount = scene.world.upstream.hits.length;
     expectRefusal(await badInput.send(scene), badInput);
     expect(scene.world.upstream.hits.length).toBe(hitCount);
@@ -55,7 +56,7 @@ describe('the gateway refuses, with a typed error and without any effect,', () =
     expect(names.map(({ name }) => name)).not.toContain('intruder');
   });
 
-  test('ids of another org, with the answer that ids get that do not exist', async () => {
+  test('it answers ids of another org like ids that do not exist', async () => {
     const { admin, strangersApprovalId: strangersApproval, stranger } = scene;
     const missingId = '01890000-0000-7000-8000-000000000000';
     for (const path of [`/v1/approvals/`, `/v1/identities/`]) {
@@ -71,7 +72,7 @@ describe('the gateway refuses, with a typed error and without any effect,', () =
     }
   });
 
-  test('all this bad input, and can still send the call that was waiting for its approval', async () => {
+  test('afterwards it can still send the call that waited for its approval meanwhile', async () => {
     const { admin, bot, approval, world } = scene;
     const path = `/v1/approvals/${approval.approval_id}`;
     expect((await admin.get(path)).body.status).toBe('pending');
@@ -94,7 +95,7 @@ function expectRefusal({ status, headers, body }: Reply, badInput: BadInput): vo
     error: badInput.error,
   });
   expect(headers.get('content-type')).toMatch(/^application\/json/);
-  // jq's error messages end in a caret that marks the place in the filter.
+  // Error messages of jq end in a caret that marks the place in the filter.
   expect(body.message).toMatch(/^[A-Za-z].{14,}[.?^]$/s);
   expect(body.request_id).toMatch(/^[0-9a-f-]{36}$/);
   if (status === 401) expect(headers.get('www-authenticate')).toMatch(/^Bearer/);

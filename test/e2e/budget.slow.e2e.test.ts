@@ -23,7 +23,7 @@ import type { World } from '../support/world.ts';
 
 /**
  * `npm run test:budget` sends every expensive request to every entry point. Otherwise this test
- * sends a sample, which differs for each property.
+ * sends a sample: every n-th request to the entry points in `sampleSteps`.
  */
 const isFullRun = process.env['BUDGET'] === 'all';
 const entryPointFilter = process.env['BUDGET_ONLY'];
@@ -54,7 +54,7 @@ const settings = {
   AUDIT_BYTES_PER_MINUTE: '9999999999',
 };
 
-describe('no request within the limits costs a component much more CPU time than parsing the request', () => {
+describe('the CPU time that a component uses for an expensive request within the limits', () => {
   let world: World;
   let separateComponents: SeparateComponents;
   let ids: Possessions;
@@ -135,7 +135,8 @@ describe('no request within the limits costs a component much more CPU time than
   });
 
   /**
-   * Another user's requests, which the gateway must answer while it handles an expensive request.
+   * Sends another user's requests. The gateway must answer them while it handles an expensive
+   * request.
    */
   const sendProbes = () =>
     Promise.all(
@@ -178,7 +179,7 @@ describe('no request within the limits costs a component much more CPU time than
   };
 
   test.for(triedEntryPoints.map((entry) => [entry.name, entry] as const))(
-    'in the entry point “%s”',
+    'is not much more than parsing the request takes (entry point “%s”)',
     { timeout: 1_200_000 },
     async ([name, entry]) => {
       const smallestReadings = await measureSmallestRequest(
@@ -186,7 +187,7 @@ describe('no request within the limits costs a component much more CPU time than
         sendableOf(entry, entry.valid),
       );
       const sampleStep = isFullRun ? 1 : (sampleSteps[name] ?? 1);
-      const refused: string[] = [];
+      const violations: string[] = [];
       let shapeNumber = 0;
       for (const shape of entry.shapes()) {
         shapeNumber += 1;
@@ -198,16 +199,16 @@ describe('no request within the limits costs a component much more CPU time than
           sendOthers: sendProbes,
         });
         const serverErrors = status >= 500 ? [`${status} ${text}`] : [];
-        refused.push(
+        violations.push(
           ...[...excesses, ...serverErrors].map((sentence) => `${shape.what}: ${sentence}`),
         );
       }
-      expect(refused).toEqual([]);
+      expect(violations).toEqual([]);
       expect(shapeNumber).toBeGreaterThanOrEqual(sampleStep);
     },
   );
 
-  test('health checks and another user’s reads are answered while expensive requests are handled', () => {
+  test('is short enough that health checks and another user’s reads are answered meanwhile', () => {
     expect(unansweredProbes).toEqual([]);
     expect(answeredCount).toBeGreaterThan(0);
   });

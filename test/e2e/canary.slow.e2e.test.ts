@@ -32,22 +32,22 @@ import { startUpstream } from '../support/upstream.ts';
 import { createAgent, successfulBodyOf, pollUntil } from '../support/world.ts';
 
 /**
- * Plays the product's main use case, and calls an upstream that repeats its credential in every
- * encoding. Then it searches every place that stores or shows data for every credential
+ * Plays the product's main use case, and calls an upstream that repeats the received credential in
+ * every encoding. Then it searches every place that stores or shows data for every credential
  * (docs/reference/security.md#credentials).
  */
 describe('a credential', () => {
   const stack = new AsyncDisposableStack();
   const secrets = new Map<string, string>();
   /**
-   * Credentials that the product issued. One answer shows each of them, so the test searches only
-   * stored data for them.
+   * Credentials that the product issued. Each of them is shown in one answer, so the test searches
+   * for them only in stored data.
    */
   const issued = new Map<string, string>();
   const sinks = new Map<string, Buffer>();
   /**
-   * The id of an approval. Every searched place that stores data must contain it, because the
-   * search proves nothing in a wrong place.
+   * The id of an approval. The test also searches for this id in the places that must contain it:
+   * if it were not found, the search would look in the wrong place and prove nothing.
    */
   let approvalId = '';
 
@@ -163,8 +163,8 @@ describe('a credential', () => {
   }
 
   /**
-   * Chooses a password, then tries to sign in with a wrong one and with the password in the field
-   * of the e-mail address, and finally signs in.
+   * Chooses a password, then tries to sign in with a wrong password and with the password in the
+   * field of the e-mail address, and finally signs in.
    */
   async function signInByPassword({ url, user }: { url: string; user: Person }): Promise<void> {
     const account = { email: 'ann@example.com', password: `CANARY-${randomUUID()}` };
@@ -183,17 +183,17 @@ describe('a credential', () => {
   }
 
   /**
-   * Takes an OAuth client from its registration to its end, and sends its credentials in every
-   * field where they do not belong.
+   * Registers an OAuth client, uses its codes and tokens, and sends its credentials in many fields
+   * where they do not belong.
    */
   async function signClientIn({ url, user }: { url: string; user: Person }): Promise<void> {
     const place = { url, admin: user };
     const id = await registerClient(place);
-    const ask = { client_id: id };
-    const firstAuthorization = await authorizeClient(place, ask);
+    const authorizationRequest = { client_id: id };
+    const firstAuthorization = await authorizeClient(place, authorizationRequest);
     const client = await redeemCode(place, id, firstAuthorization);
     const refreshedTokens = await refreshTokens(place, client);
-    const unusedCode = await authorizeClient(place, ask);
+    const unusedCode = await authorizeClient(place, authorizationRequest);
     issued
       .set('code', firstAuthorization.code)
       .set('unused code', unusedCode.code)
@@ -385,7 +385,7 @@ describe('a credential', () => {
     );
   });
 
-  test('of the vault appears in no table, file, stream, log, webhook or answer', () => {
+  test('appears in no table, file, stream, log, webhook or answer when it belongs to the vault', () => {
     const leaks = [...sinks].flatMap(([name, sink]) =>
       sweep(sink, secrets).map((leak) => ({ sink: name, ...leak })),
     );
@@ -395,9 +395,9 @@ describe('a credential', () => {
     expect(sinks.get('table approvals.execution')?.includes('[REDACTED]')).toBe(true);
   });
 
-  test('that the product issued is shown once and stored nowhere', () => {
-    // The places that may contain an issued credential: the answers, and the file of the keys that
-    // the first start generates.
+  test('is shown once and stored nowhere when the product issued it', () => {
+    // The places that may contain an issued credential: the answers, and the file with the keys
+    // that the first start generates.
     const namesOfShownSinks = ['answers', 'file /keys.json'];
     const keptSinks = [...sinks].filter(([name]) => !namesOfShownSinks.includes(name));
     const leaks = keptSinks.flatMap(([name, sink]) =>

@@ -34,7 +34,7 @@ describe('the approval card of a call', () => {
     return findHit();
   };
 
-  test('shows the headers, media type and secrets that the upstream receives, as the audit log does', async () => {
+  test('shows the headers, media type and secrets that the upstream will receive; the audit log records the same', async () => {
     const value = createCanary();
     successfulBodyOf(await world.admin.post('/v1/secrets', { name: 'mysek', value }));
     const call = {
@@ -97,7 +97,7 @@ describe('the approval card of a call', () => {
     expect((await findRaisedRecord())?.request).toEqual({ headers, content_type, credentials });
   });
 
-  test('shows small values beside one that is too large, and asks for a confirmation before the call is allowed', async () => {
+  test('shows small values in full when another value is too large, and asks for a confirmation before the call is allowed', async () => {
     const padding = 'x'.repeat(120_000);
     const body = { title: 'Fix typo', labels: ['evil'], body: padding };
     const id = await suspendCall({ method: 'POST', path: `${world.upstream.url}/padded`, body });

@@ -6,7 +6,7 @@ import type { Agent, World } from '../support/world.ts';
 // An attacker with write access to the tables of approvals tries to change what people see, what
 // they allow, or what is sent.
 
-describe('an approval in a table that an attacker can write', () => {
+describe('an approval when an attacker can write to its table', () => {
   let world: World;
   let agent: Agent;
   beforeAll(async () => {
@@ -77,7 +77,7 @@ describe('an approval in a table that an attacker can write', () => {
     ['the digest of the permission gap', `gap_digest = repeat('a', 64)`],
     ['the MAC of the card', `card_mac = 'abcdefghijkl:' || repeat('A', 43)`],
   ] as const)(
-    'with a change to %s is shown as not verified, and can be denied but not allowed',
+    'is shown as not verified after a change to %s, and can be denied but not allowed',
     async ([, change]) => {
       const { id, path } = await suspendCall();
       await world.tables.query(`update approvals.approval set ${change} where id = $1`, [id]);
@@ -98,7 +98,7 @@ describe('an approval in a table that an attacker can write', () => {
     },
   );
 
-  test('with the card of another call shows the other call as not verified, and runs neither call', async () => {
+  test('is shown as not verified when it has the card of another call, and neither call runs', async () => {
     const [one, other] = [await suspendCall(), await suspendCall()];
     await world.tables.query(
       `update approvals.approval a
@@ -124,7 +124,7 @@ describe('an approval in a table that an attacker can write', () => {
     ['when the person allows it', { resolution: 'allow' }],
     ['when the person allows and remembers it', { resolution: 'allow_remember' }],
   ] as const)(
-    'whose call was exchanged while a person looked at it is refused %s',
+    'is refused %s, if its call was exchanged while the person looked at it',
     async ([, body]) => {
       const [shownCard, other] = [await suspendCall(), await suspendCall()];
       expect(await getApproval(shownCard.id)).toMatchObject({ verified: true });
@@ -147,7 +147,7 @@ describe('an approval in a table that an attacker can write', () => {
     },
   );
 
-  test('with its status changed to allowed runs nothing, because nobody signed a decision', async () => {
+  test('runs nothing when its status is changed to allowed, because nobody signed a decision', async () => {
     const { id, path } = await suspendCall();
     await world.tables.query(
       `update approvals.approval

@@ -38,12 +38,13 @@ const runCommand = promisify(execFile);
 const secretPrefix = 'agent-action-gateway';
 
 /**
- * Runs the pods of the rendered chart as local processes, without a cluster: the hook `migrate`
- * first, then all replicas of all Deployments at once. Each has the command, the variables and the
- * mounted Secrets of its pod, and the variables that the kubelet adds. The Secrets are those that
- * `npm run secrets -- --kubernetes` prints. Postgres has an owner without superuser's rights, and
- * NATS the accounts of `nats-chart-values.yaml`. Only addresses, ports and the folders of Secrets
- * are replaced (`localEnvironmentOf`), and a balancer stands for each Service.
+ * Runs the pods of the rendered chart as local processes, without a cluster: first the hook
+ * `migrate`, then all replicas of all Deployments at once. Each process has the command, the
+ * variables and the mounted Secrets of its pod, and the variables that the kubelet adds. The
+ * Secrets are printed by `npm run secrets -- --kubernetes`. The owner of the database is no
+ * superuser, and NATS has the accounts of `nats-chart-values.yaml`. The test replaces only
+ * addresses, ports and the folders of Secrets (`localEnvironmentOf`). A load balancer takes the
+ * place of each Service.
  */
 describe('the chart', () => {
   const stack = new AsyncDisposableStack();
@@ -86,7 +87,7 @@ describe('the chart', () => {
         dataDir: folder,
         logger,
         durable: false,
-        // For 2 replicas of 7 components, and for superusers.
+        // Enough for 2 replicas of 7 components, and for superusers.
         maxConnections: 110,
         settings: ['listen_addresses=127.0.0.1', `port=${ports.postgres}`],
       }),
@@ -111,7 +112,7 @@ describe('the chart', () => {
     stack.use(await startNats({ dataDir: folder, logger, port: ports.nats, config }));
   }
 
-  /** Renders the chart with two replicas of everything, its default. */
+  /** Renders the chart with two replicas of each component, which is the default. */
   async function render(baseUrl: string, upstreams: readonly string[]): Promise<void> {
     const settings = {
       BASE_URL: baseUrl,
@@ -122,13 +123,13 @@ describe('the chart', () => {
     objects = await renderChart(releaseOf({ settings, secrets: { prefix: secretPrefix } }));
   }
 
-  /** The program's arguments and its environment here, with the ports that it listens at. */
-  async function localProcess(pod: PodSpec, place: string) {
+  /** Returns the arguments of the pod's program, its local environment, and its local ports. */
+  async function localProcess(pod: PodSpec, processFolder: string) {
     const [container] = pod.containers;
     const [program, ...args] = container?.args ?? [];
     if (program !== 'node') throw new Error(`the pod runs ${program} and not node`);
     const containerPorts = container?.ports ?? [];
-    await mkdir(place);
+    await mkdir(processFolder);
     const ports = new Map<string, number>();
     for (const { name } of containerPorts) ports.set(name, await lastingPort());
     const substitutes = {
@@ -136,13 +137,16 @@ describe('the chart', () => {
         containerPorts.map((each) => [each.containerPort, ports.get(each.name) ?? 0] as const),
       ),
       services: new Map([...balancers].map(([name, { url }]) => [name, new URL(url).host])),
-      folders: await mountSecrets(pod, { folder: place, secrets }),
+      folders: await mountSecrets(pod, { folder: processFolder, secrets }),
     };
     const own = localEnvironmentOf(pod, substitutes);
     return { args, ports, environment: { ...kubeletVariables(objects), ...own } };
   }
 
-  /** Runs a pod's own command, or another one of Node in the pod; returns what it prints. */
+  /**
+   * Runs the pod's own command, or another Node.js command in the pod's environment. Returns what
+   * the command prints.
+   */
   async function runInPod(name: string, command?: readonly string[]): Promise<string> {
     const pod = podsByName(objects).get(name);
     if (pod === undefined) throw new Error(`the chart has no pod ${name}`);
@@ -171,7 +175,7 @@ describe('the chart', () => {
     }
   }
 
-  /** Stops all replicas as the kubelet does; returns how each ended. */
+  /** Stops all replicas as the kubelet does. Returns the exit code or signal of each one. */
   async function stopReplicas(): Promise<Record<string, number | NodeJS.Signals>> {
     await Promise.all(replicas.map((each) => each.process.stop()));
     const ends = replicas.map(async (each) => [each.name, await each.process.ended] as const);
@@ -182,7 +186,7 @@ describe('the chart', () => {
     (await Promise.all(replicas.map(({ logPath }) => readFile(logPath, 'utf8')))).join('');
 
   test(
-    'plays every scene of the demonstration with two replicas of everything',
+    'plays every scene of the demonstration with two replicas of each component',
     { timeout: 600_000 },
     async () => {
       const github = stack.use(await startGithubMock());
@@ -214,7 +218,7 @@ describe('the chart', () => {
       const { origin } = new URL(signInUrl);
       const metadataReply = await fetch(`${origin}/.well-known/oauth-authorization-server`);
       expect(await metadataReply.json()).toMatchObject({ issuer: gatewayBalancer.url });
-      // docs/kubernetes.md#to-rotate-keys
+      // As docs/kubernetes.md#to-rotate-keys describes.
       expect(await runInPod('executor', ['executor/rotate.ts'])).toContain('Rewrapped');
       const ends = await stopReplicas();
       expect(ends).toEqual(Object.fromEntries(replicas.map(({ name }) => [name, 0])));
@@ -223,7 +227,7 @@ describe('the chart', () => {
   );
 });
 
-/** The link that works of those that the replicas of auth have printed: the newest one. */
+/** Each replica of auth prints a sign-in link. Returns the one that works, which is the newest. */
 async function findWorkingLink(printedText: string): Promise<string> {
   for (const [, link = ''] of printedText.matchAll(/^Sign in: (\S+)$/gm)) {
     const page = await fetch(link, { redirect: 'manual' });

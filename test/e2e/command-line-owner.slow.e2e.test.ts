@@ -21,7 +21,7 @@ const runAsPerson = (...args: string[]) => line.runAsPerson(...args);
 const json = (...args: string[]) => jsonOf(runAsPerson(...args, '--json'));
 
 describe('agents and keys', () => {
-  test('an agent, its subagent and its key are made, stopped, let go on, and ended', async () => {
+  test('an agent, its subagent and its key are created, archived, restored and revoked', async () => {
     const agent = await json('agents', 'add', 'writer');
     expect(agent).toMatchObject({ kind: 'agent', path: ['admin', 'writer'] });
     const helper = await json('agents', 'add', 'helper', '--parent', 'writer');
@@ -54,7 +54,7 @@ describe('agents and keys', () => {
     expect(revoked).toMatchObject({ status: 'revoked' });
   });
 
-  test('an agent may not make an agent', async () => {
+  test('an agent may not create an agent', async () => {
     expect(await line.runAsAgent('agents', 'add', 'other')).toMatchObject({ code: 4, stdout: '' });
   });
 });
@@ -108,7 +108,7 @@ describe('secrets', () => {
 });
 
 describe('rules', () => {
-  test('a rule is added, explains what becomes of a call, and is deleted', async () => {
+  test('a rule is added, changes the explained outcome of a call, and is deleted', async () => {
     const url = `${line.world.upstream.url}/notes`;
     const explain = ['rules', 'explain', 'http', 'POST', url, '--agent', 'bot'];
     const { why, outcome } = await json(...explain);
@@ -164,7 +164,7 @@ describe('templates and services', () => {
     expect(await json('services', 'list')).toEqual([]);
   });
 
-  test('an OpenAPI document is imported, and a terminal shows how far it is', async () => {
+  test('an OpenAPI document is imported, and a terminal shows the progress', async () => {
     await using folder = await makeFolder();
     const file = join(folder.path, 'pets.json');
     const paths = Object.fromEntries(
@@ -187,7 +187,7 @@ describe('templates and services', () => {
 });
 
 describe('the org', () => {
-  test('a user is invited, gets another role, a new link, is archived and restored', async () => {
+  test('a user is invited, gets another role and a new link, and is archived and restored', async () => {
     const invited = await runAsPerson('users', 'invite', 'ben@acme.example', '--name', 'ben');
     expect(invited).toMatchObject({ code: 0, stdout: expect.stringContaining(line.world.url) });
     expect(await json('users', 'change', 'ben@acme.example', '--role', 'auditor')).toMatchObject({
@@ -202,7 +202,7 @@ describe('the org', () => {
     expect(await line.runAsAgent('users', 'list')).toMatchObject({ code: 4, stdout: '' });
   });
 
-  test('a webhook is added, asked to answer the handshake, and deleted', async () => {
+  test('a webhook is added, asked to verify itself, and deleted', async () => {
     const url = `${line.world.upstream.url}/hook`;
     const { id, secret } = await json('webhooks', 'add', url, '--event', 'approval.*');
     expect(secret).toMatch(/^whsec_/);
@@ -232,7 +232,7 @@ describe('the org', () => {
 });
 
 describe('doctor', () => {
-  test('everything is well with a login, and without one it says how to sign in', async () => {
+  test('reports no problem with a login, and says how to sign in without a login', async () => {
     const { ok, checks } = await json('doctor');
     expect(ok, JSON.stringify(checks)).toBe(true);
     expect(checks.map(({ check }: { check: string }) => check)).toEqual([
@@ -249,7 +249,7 @@ describe('doctor', () => {
   });
 });
 
-test('start runs a gateway, and ends with it when it is told to stop', async () => {
+test('the command start runs a gateway, and both end when the command is told to stop', async () => {
   await using folder = await makeFolder();
   const { HOME } = process.env;
   const started = startProgram(['start'], { HOME, DATA_DIR: folder.path, PORT: '0' });

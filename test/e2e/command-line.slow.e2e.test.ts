@@ -33,7 +33,7 @@ async function suspendCall(method = 'POST', path = '/notes'): Promise<string> {
   return successfulBodyOf(await bot.post('/v1/actions/call', call)).approval_id;
 }
 
-describe('who one is', () => {
+describe('the identity of the caller', () => {
   test('a login acts as the person, and an agent key as the agent', async () => {
     expect(await jsonOf(runAsPerson('whoami', '--json'))).toMatchObject({
       gateway: world.url,
@@ -59,7 +59,7 @@ describe('who one is', () => {
     expect(used.length).toBeGreaterThan(0);
   });
 
-  test('an agent key that was revoked exits with 3', async () => {
+  test('a command with a revoked agent key exits with 3', async () => {
     const other = await createAgent(world.url, world.admin, 'other');
     successfulBodyOf(await world.admin.post(`/v1/identities/${other.id}/revoke`));
     const environment = { ...line.agentSettings, ACTION_GATEWAY_KEY: other.key };
@@ -68,7 +68,7 @@ describe('who one is', () => {
 });
 
 describe('calls', () => {
-  test('a person calls a URL; stdout has the body alone, and the request what was asked for', async () => {
+  test('a person calls a URL: stdout contains only the body, and the request is sent as given', async () => {
     const url = `${world.upstream.url}/echo?a=1`;
     const args = ['--header', 'X-Note: yes', '--data', '{"id": 12345678901234567890}'];
     const { code, stdout, stderr } = await runAsPerson('http', 'POST', url, ...args);
@@ -80,7 +80,7 @@ describe('calls', () => {
     });
   });
 
-  test('a secret goes where the command says, and is never printed', async () => {
+  test('a secret is sent in the header that the command names, and is never printed', async () => {
     const value = 'CANARY-notes-token-of-the-command-line';
     successfulBodyOf(
       await world.admin.post('/v1/secrets', {
@@ -97,7 +97,7 @@ describe('calls', () => {
     expect(stdout + stderr).not.toContain(value);
   });
 
-  test('a call of an agent waits with exit code 5, and with --wait ends when a person allows it', async () => {
+  test('a call of an agent that needs approval exits with 5; with --wait it ends when a person allows it', async () => {
     const url = `${world.upstream.url}/notes`;
     const waiting = await runAsAgent('http', 'POST', url, '--data', '{}');
     expect(waiting).toMatchObject({ code: 5, stdout: '' });
@@ -107,15 +107,15 @@ describe('calls', () => {
     const args = ['http', 'POST', url, '--data', '{"b":1}', '--wait', '5m'];
     const call = startProgram(args, line.agentSettings);
     await pollUntil(() => call.stderr().includes('approvals allow'), 'the pending call');
-    const open = await jsonOf(runAsPerson('approvals', 'list', '--json'));
-    expect(open).toHaveLength(1);
-    expect((await runAsPerson('approvals', 'allow', open[0].id)).code).toBe(0);
+    const openApprovals = await jsonOf(runAsPerson('approvals', 'list', '--json'));
+    expect(openApprovals).toHaveLength(1);
+    expect((await runAsPerson('approvals', 'allow', openApprovals[0].id)).code).toBe(0);
     expect(await call.exitCode, call.stderr()).toBe(0);
     expect(await call.nextLine()).toBe('{');
     expect(await call.nextLine()).toBe('  "ok": true');
   });
 
-  test('a denied call exits with 4 and says why', async () => {
+  test('a denied call exits with 4 and prints the reason', async () => {
     const url = `${world.upstream.url}/denied`;
     const call = startProgram(['http', 'POST', url, '--data', '{}', '--wait'], line.agentSettings);
     await pollUntil(
@@ -129,7 +129,7 @@ describe('calls', () => {
     expect(call.stderr()).toContain('not today');
   });
 
-  test('an answer that is a failure of the service exits with 1, and its body is printed', async () => {
+  test('a call exits with 1 when the service answers with a failure, and prints the body of the answer', async () => {
     world.upstream.knownTokens = [];
     const { code, stdout, stderr } = await runAsPerson('http', 'GET', `${world.upstream.url}/x`);
     world.upstream.knownTokens = null;
@@ -138,7 +138,7 @@ describe('calls', () => {
     expect(stderr).toContain('Failed');
   });
 
-  test('an error of the gateway says what to do, and names the request', async () => {
+  test('an error of the gateway says what to do next, and contains the id of the request', async () => {
     const { code, stdout, stderr } = await runAsPerson('call', 'githib', 'create_issue');
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toMatch(/Next: GET \/v1\/search/);
@@ -154,7 +154,7 @@ describe('calls', () => {
 });
 
 describe('approvals', () => {
-  test('what an approval would send is shown whole', async () => {
+  test('an approval is shown with the request that it would send', async () => {
     const id = await suspendCall('POST', '/shown');
     const { code, stdout } = await runAsPerson('approvals', 'show', id);
     expect(code).toBe(0);
@@ -163,7 +163,7 @@ describe('approvals', () => {
     await runAsPerson('approvals', 'deny', id);
   });
 
-  test('an approval that is remembered makes a rule', async () => {
+  test('an approval that is remembered creates a rule', async () => {
     const id = await suspendCall('POST', '/remembered');
     const args = ['approvals', 'allow', id, '--remember', '--ttl', '1h', '--json'];
     expect(await jsonOf(runAsPerson(...args))).toMatchObject({ resolution: 'allow_remember' });
@@ -172,12 +172,12 @@ describe('approvals', () => {
     await expect.poll(async () => (await call()).code).toBe(0);
   });
 
-  test('a call of high risk is not allowed without a second word', async () => {
+  test('a call of high risk is allowed only with --yes', async () => {
     const id = await suspendCall('DELETE', '/all');
     const refused = await runAsPerson('approvals', 'allow', id);
     expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('high risk') });
-    const [open] = await jsonOf(runAsPerson('approvals', 'list', '--risk', 'high', '--json'));
-    expect(open).toMatchObject({ id, status: 'pending' });
+    const [openApproval] = await jsonOf(runAsPerson('approvals', 'list', '--risk', 'high', '--json'));
+    expect(openApproval).toMatchObject({ id, status: 'pending' });
     expect(await runAsPerson('approvals', 'allow', id, '--yes')).toMatchObject({ code: 0 });
   });
 
@@ -189,7 +189,7 @@ describe('approvals', () => {
     await runAsPerson('approvals', 'deny', id);
   });
 
-  test('watch prints what is open, and then what comes and ends', async () => {
+  test('watch prints the open approvals, and then each approval that is raised or resolved', async () => {
     const first = await suspendCall('POST', '/first');
     await using watch = startProgram(['approvals', 'watch'], line.personSettings);
     expect(await watch.nextLine()).toContain(`raised  ${first}`);
@@ -201,8 +201,8 @@ describe('approvals', () => {
   });
 });
 
-describe.runIf(terminal.isAvailable)(`at a terminal${terminal.note}`, () => {
-  test('a list is a table with a dim header, without colour where NO_COLOR is set', async () => {
+describe.runIf(terminal.isAvailable)(`the command line at a terminal${terminal.note}`, () => {
+  test('shows a list as a table with a dim header, and without colours if NO_COLOR is set', async () => {
     const id = await suspendCall('POST', '/table');
     const list = line.startAtTerminal('approvals list');
     expect(await list.exited).toBe(0);
@@ -216,7 +216,7 @@ describe.runIf(terminal.isAvailable)(`at a terminal${terminal.note}`, () => {
     await runAsPerson('approvals', 'deny', id);
   });
 
-  test('a call of high risk is shown and allowed by a typed "yes" alone', async () => {
+  test('shows a call of high risk, and allows it only if "yes" is typed', async () => {
     const id = await suspendCall('DELETE', '/typed');
     for (const [typed, code] of [
       ['y', 1],

@@ -29,16 +29,19 @@ const haproxy = needs('haproxy');
 
 /**
  * Runs the commands and settings of docker-compose.yml as local processes, without Docker. The test
- * replaces only addresses, and the folder of the secrets. Postgres has the roles of the compose file;
- * NATS and the balancer run with the files that it mounts. Two gateways stand behind the balancer;
- * without HAProxy there is one gateway alone.
+ * replaces only addresses and the folder of the secrets. Postgres has the roles of the compose
+ * file. NATS and the load balancer use the configuration files that the compose file mounts. With
+ * HAProxy, two gateways run behind the balancer; without HAProxy, there is only one gateway.
  */
 describe('docker-compose.yml', () => {
   const stack = new AsyncDisposableStack();
   const logs: string[] = [];
   const variables: Record<string, string> = {};
   const { services } = readComposeFile();
-  /** The other port and health port that each further gateway has. */
+  /**
+   * The port and the health port of each gateway behind the balancer. Empty if there is only one
+   * gateway.
+   */
   const gateways: Record<string, string>[] = [];
   let secretsDir: string;
   let rewriteAddresses: (value: string) => string;
@@ -135,7 +138,7 @@ describe('docker-compose.yml', () => {
     return child;
   }
 
-  /** Starts a component that must end with 0 when it is told to stop. */
+  /** Starts a component. At the end of the test it is told to stop, and must then exit with 0. */
   function startUntilEnd(name: string, changes?: Record<string, string>): void {
     const child = startService(name, changes);
     stack.defer(async () => {
@@ -162,7 +165,7 @@ describe('docker-compose.yml', () => {
   }
 
   test(
-    `starts gateways that play every scene of the demonstration, with the file’s commands and settings${haproxy.note}`,
+    `starts gateways that play every scene of the demonstration, with the commands and settings of the file${haproxy.note}`,
     { timeout: 300_000 },
     async () => {
       const github = stack.use(await startGithubMock());
@@ -188,7 +191,7 @@ describe('docker-compose.yml', () => {
     },
   );
 
-  /** Runs the health checks of the compose file, and tells whether all succeed. */
+  /** Runs the health checks of the compose file, and tells whether all of them succeed. */
   async function areHealthy(gatewayUrl: string): Promise<boolean> {
     const ports = Object.entries(services).flatMap(([name, { environment }]) =>
       name === 'gateway' && gateways.length > 0

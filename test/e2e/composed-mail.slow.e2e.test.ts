@@ -7,7 +7,7 @@ import type { Agent, World } from '../support/world.ts';
 
 const path = '/gmail/v1/users/me/messages/send';
 
-/** The built-in template of Gmail, at another address and without a credential. */
+/** The built-in template of Gmail, changed to another address and to no credentials. */
 function gmailAt(url: string): string {
   const document = parse(readTemplateFile('gmail.yaml'));
   document.info.key = 'mailbox';
@@ -47,11 +47,11 @@ describe('a mail that an agent sends', () => {
       .filter(({ url }) => url === path)
       .map(({ body }) => Buffer.from(JSON.parse(body).raw, 'base64url').toString());
 
-  test('shows its recipients, and goes to those of a domain once that is remembered', async () => {
+  test('shows its recipients, and is sent at once to a domain that a person has allowed and remembered', async () => {
     const attachments = [{ filename: 'plan.pdf', base64: 'JVBERg==' }];
-    const asked = await send({ to: ['Ann Berg <Ann@acme.example>'], attachments });
-    expect(asked).toMatchObject({ status: 'pending_approval' });
-    const card = successfulBodyOf(await world.admin.get(`/v1/approvals/${asked.approval_id}`));
+    const suspendedSend = await send({ to: ['Ann Berg <Ann@acme.example>'], attachments });
+    expect(suspendedSend).toMatchObject({ status: 'pending_approval' });
+    const card = successfulBodyOf(await world.admin.get(`/v1/approvals/${suspendedSend.approval_id}`));
     expect(card).toMatchObject({
       verified: true,
       permission_keys: ['org/mailbox:send_message:ann@acme.example'],
@@ -75,7 +75,7 @@ describe('a mail that an agent sends', () => {
     const rule = 'org/mailbox:send_message:*@acme.example';
     const decision = { resolution: 'allow_remember', remember_keys: [rule], ttl: '1h' };
     successfulBodyOf(
-      await world.admin.post(`/v1/approvals/${asked.approval_id}/resolve`, decision),
+      await world.admin.post(`/v1/approvals/${suspendedSend.approval_id}/resolve`, decision),
     );
     await pollUntil(() => sentMails().length === 1, 'the approved mail to be sent');
     const [first = ''] = sentMails();
@@ -92,8 +92,8 @@ describe('a mail that an agent sends', () => {
     expect(other.permission_keys).toEqual(['org/mailbox:send_message:eve@evil.example']);
   });
 
-  test('with several addresses in one value, or a second header, is refused', async () => {
-    const before = sentMails().length;
+  test('is refused when one value contains several addresses or a second header', async () => {
+    const mailsBefore = sentMails().length;
     for (const params of [
       { to: ['bob@acme.example, eve@evil.example'] },
       { to: ['bob@acme.example'], subject: 'Hi\r\nBcc: eve@evil.example' },
@@ -101,18 +101,18 @@ describe('a mail that an agent sends', () => {
       // oxlint-disable-next-line no-await-in-loop -- one after another
       expect(await send(params)).toMatchObject({ error: 'invalid_params' });
     }
-    expect(sentMails()).toHaveLength(before);
+    expect(sentMails()).toHaveLength(mailsBefore);
   });
 
-  test('is stopped by a deny on any recipient when it is sent by method and path', async () => {
+  test('is stopped by a deny on any recipient, also when it is sent by method and path', async () => {
     const raw = {
       service: 'mailbox',
       method: 'POST',
       path,
       body: { raw: 'VG86', to: ['a@b.example'] },
     };
-    const asked = (await agent.post('/v1/actions/call', raw)).body;
-    expect(asked).toMatchObject({ status: 'pending_approval' });
+    const suspendedCall = (await agent.post('/v1/actions/call', raw)).body;
+    expect(suspendedCall).toMatchObject({ status: 'pending_approval' });
     const deny = { effect: 'deny', pattern: 'org/mailbox:send_message:*@evil.example' };
     successfulBodyOf(await world.admin.post('/v1/rules', { ...deny, identity_id: null }));
     await pollUntil(

@@ -17,7 +17,10 @@ import type { World } from '../support/world.ts';
 const chromium = needs('chromium');
 const phone = { width: 360, height: 740 };
 
-/** Plays connecting a service on a phone: by a token, and by an account at a provider. */
+/**
+ * Connects a service on a screen of a phone's size: with a token, and with an account at a
+ * provider.
+ */
 describe.skipIf(!chromium.isAvailable)(`a person who connects a service${chromium.note}`, () => {
   let world: World;
   let provider: TestProvider;
@@ -46,7 +49,7 @@ describe.skipIf(!chromium.isAvailable)(`a person who connects a service${chromiu
     ({ page } = watched);
     return async () => {
       await stack.disposeAsync();
-      // The person goes to the provider, which is another origin, on purpose.
+      // The person goes to the provider, which is another origin, so the browser fixture complains.
       const otherComplaints = watched.complaints.filter((each) => !each.includes(provider.issuer));
       if (otherComplaints.length > 0) throw new Error(otherComplaints.join('\n'));
     };
@@ -54,7 +57,7 @@ describe.skipIf(!chromium.isAvailable)(`a person who connects a service${chromiu
 
   const signInAs = async ({ cookie }: { cookie: string }) => {
     const [name = '', value = ''] = cookie.split('=');
-    // An open page is loaded again when another person signs in, which would interrupt the test.
+    // When another person signs in, an open page reloads itself, which would interrupt the test.
     await page.goto('about:blank');
     await watched.context.clearCookies();
     await watched.context.addCookies([{ name, value, url: world.url }]);
@@ -64,7 +67,7 @@ describe.skipIf(!chromium.isAvailable)(`a person who connects a service${chromiu
   const expectPhoneWidth = async () =>
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(phone.width);
 
-  test('finds it by a word, enters a token by the keyboard, and calls it', async () => {
+  test('finds the service with a search word, enters a token with the keyboard, and calls the service', async () => {
     await signInAs(mia);
     await openPage('/services/new');
     for (const [word, title] of [
@@ -104,7 +107,7 @@ describe.skipIf(!chromium.isAvailable)(`a person who connects a service${chromiu
     ]);
   });
 
-  test('does not enter a token again when the name was taken', async () => {
+  test('need not enter the token again if the name of the service was taken', async () => {
     await openPage('/services/new?template=notes');
     await page.getByLabel('Access token').check();
     await page.getByLabel('Enter another').check();
@@ -123,7 +126,7 @@ describe.skipIf(!chromium.isAvailable)(`a person who connects a service${chromiu
     });
   });
 
-  test('is offered the stored token first; another token never replaces it', async () => {
+  test('is offered the stored token first, which another token never replaces', async () => {
     await openPage('/services/new?template=notes');
     await page.getByLabel('Access token').check();
     await page.getByLabel('Use notes_token, which is stored already').waitFor();
@@ -140,7 +143,7 @@ describe.skipIf(!chromium.isAvailable)(`a person who connects a service${chromiu
     ]);
   });
 
-  test('goes to the provider, comes back to the same page, and is done', async () => {
+  test('goes to the provider and comes back to the same page, where the service is connected', async () => {
     await openPage('/services/new?template=notes');
     await page.getByLabel('An account at Mock').check();
     await page.getByLabel('Name', { exact: true }).fill('by_account');
@@ -156,7 +159,7 @@ describe.skipIf(!chromium.isAvailable)(`a person who connects a service${chromiu
     );
     expect(world.upstream.hits.at(-1)?.headers['authorization']).toMatch(/^Bearer CANARY-access/);
 
-    // The account is offered from now on, and nothing leads to the provider.
+    // From now on the page offers the account, and the person need not go to the provider.
     await openPage('/services/new?template=notes');
     await page.getByLabel(/ann@example\.com/).waitFor();
     await page.getByLabel('Name', { exact: true }).fill('once_more');
@@ -164,7 +167,7 @@ describe.skipIf(!chromium.isAvailable)(`a person who connects a service${chromiu
     await page.getByRole('heading', { name: 'Notes is connected' }).waitFor();
   });
 
-  test('comes back without an account when the provider says no, and can choose again', async () => {
+  test('comes back without an account if the provider refuses, and can try again', async () => {
     await openPage('/services/new?template=notes');
     await page.getByLabel('Another account').check();
     await page.getByLabel('Name', { exact: true }).fill('refused');
@@ -182,7 +185,7 @@ describe.skipIf(!chromium.isAvailable)(`a person who connects a service${chromiu
     expect((await mia.get('/v1/services/refused')).status).toBe(404);
   });
 
-  test('as an admin sets up the provider where it is needed; a member asks for that', async () => {
+  test('can ask an admin to set up the provider, and an admin can set it up on the same page', async () => {
     await openPage('/services/new?template=gmail');
     await findButton('Ask an admin').waitFor();
     expect(await findButton('Connect').count()).toBe(0);

@@ -45,8 +45,8 @@ describe('an agent whose user has connected an account', () => {
     );
 
   /**
-   * Repeats a call until it has this result, because an event informs policy of a change only a
-   * moment later.
+   * Repeats a dry run of the call until it has this result, because policy learns of changes from
+   * events, a moment later.
    */
   const untilAnsweredWith = (body: object, expectedResult: string) =>
     pollUntil(async () => {
@@ -96,7 +96,7 @@ describe('an agent whose user has connected an account', () => {
     expect(searchAnswer.items[0].auth).toEqual({ type: 'oauth2', connected: true });
   });
 
-  test('refreshes a token that the upstream refuses, and repeats its read', async () => {
+  test('has its read repeated with a refreshed token when the upstream refuses the token', async () => {
     world.upstream.knownTokens = [tokenOfVersion(2)];
     account.grants(grantOfVersion(2, 'read'));
     const hitsBefore = readHits().length;
@@ -131,20 +131,20 @@ describe('an agent whose user has connected an account', () => {
     expect((await bot.post(callPath, createWriteCall('now'))).body.status).toBe('pending_approval');
   });
 
-  test('can ask at once for the scopes that the upstream finds missing, by REST and by MCP', async () => {
+  test('can request the scopes that the upstream reports as missing, over REST and over MCP', async () => {
     world.upstream.scopeLacking = 'write';
     const { failure } = successfulBodyOf(await bot.post(callPath, readCall)).result;
     expect(failure).toMatchObject({ kind: 'forbidden', missing_scopes: ['write'] });
     const { method, path, body } = failure.next;
     expect([method, path]).toEqual(['POST', '/v1/connections']);
-    const asked = successfulBodyOf(await bot.post(path, body));
-    expect(asked).toMatchObject({ id: account.id, authorization_url: expect.any(String) });
+    const requestedConnection = successfulBodyOf(await bot.post(path, body));
+    expect(requestedConnection).toMatchObject({ id: account.id, authorization_url: expect.any(String) });
 
     const read403 = await callToolByMcp(world.url, bot.key, 'service_read', readCall);
     const { next } = read403.body.result.failure;
     const answer = await callToolByMcp(world.url, bot.key, next.tool, next.arguments);
-    expect(answer.body).toMatchObject({ request_id: asked.request_id });
-    successfulBodyOf(await mia.post(`/v1/requests/${asked.request_id}/decline`, {}));
+    expect(answer.body).toMatchObject({ request_id: requestedConnection.request_id });
+    successfulBodyOf(await mia.post(`/v1/requests/${requestedConnection.request_id}/decline`, {}));
 
     world.upstream.scopeLacking = 'admin';
     const unlisted = successfulBodyOf(await bot.post(callPath, readCall)).result.failure;
@@ -208,7 +208,7 @@ describe('an agent whose user has connected an account', () => {
     expect(readHits().length).toBe(hitsBefore);
   });
 
-  test('calls a URL once per idempotency key, and is stopped by deny rules on the URL’s service', async () => {
+  test('calls a URL once per idempotency key, and is stopped by deny rules for the service at the URL', async () => {
     await allowPattern(`http:ANY:${world.upstream.host}/**`);
     const postCall = createRawCall({
       method: 'POST',
@@ -235,7 +235,7 @@ describe('an agent whose user has connected an account', () => {
     await mia.delete(`/v1/rules/${rule.id}`);
   });
 
-  // This test runs last, because afterwards the account is revoked.
+  // This test runs last, because it revokes the account.
   test('is told where to reconnect its account when the provider has revoked it', async () => {
     await account.lose();
     await untilAnsweredWith(readCall, 'reauth_required');
@@ -269,8 +269,8 @@ describe('an agent whose user has connected an account', () => {
 });
 
 /**
- * The example template, changed to take its credential from a connection at the provider Acme; its
- * writes need an OAuth scope of their own, which is enough for its reads too.
+ * The example template, changed so that its credential is a connection at the provider Acme. Its
+ * writes need a separate OAuth scope, which is also enough for its reads.
  */
 function withAccount(document: string, issuer: string): string {
   return document

@@ -12,7 +12,7 @@ import { createAgent, successfulBodyOf, startWorld, pollUntil } from '../support
 import type { Agent, World } from '../support/world.ts';
 
 /**
- * Plays a connection from an agent's request to the connected account, through the pages that a
+ * Takes a connection from an agent's request to the connected account, through the pages that a
  * browser shows.
  */
 describe('a connection to an account at an OAuth provider', () => {
@@ -42,8 +42,8 @@ describe('a connection to an account at an OAuth provider', () => {
     openBrowser(world.url, { cookie: person.cookie });
   const textOf = ({ html }: Page) => html.replaceAll(/<style>.*?<\/style>|<[^>]+>/gs, ' ');
   /**
-   * Presses the button on the gateway's page of the connection; the provider redirects back without
-   * a question.
+   * Presses the button on the gateway's page of the connection. The provider redirects back without
+   * asking. Returns the callback URL.
    */
   const goToProvider = async (browser: OauthBrowser, gatePage: Page): Promise<string> => {
     const consentAnswer = await browser.press(gatePage, '');
@@ -63,7 +63,7 @@ describe('a connection to an account at an OAuth provider', () => {
     };
   };
 
-  test('is asked for by an agent, and completed by the agent’s user after signing in', async () => {
+  test('is requested by an agent, and completed by the agent’s user after sign-in', async () => {
     const { connection, authorization_url: link } = await requestConnection('by_bot');
     const account = { email: 'mia@example.com', password: 'CANARY-a-good-password' };
     await choosePassword(world.url, mia, account);
@@ -110,8 +110,8 @@ describe('a connection to an account at an OAuth provider', () => {
     expect(refused.status).toBe(403);
     expect(textOf(refused)).toContain('Only the owner');
 
-    // An attacker lures the admin to the redirect of an authorization that mia began, and mia to
-    // the redirect of one that the admin began.
+    // An attacker lures another person, or a browser without a session, to the callback of an
+    // authorization that mia began.
     const browser = browserOf(mia);
     const callback = await goToProvider(browser, await browser.open(link));
     for (const otherBrowser of [stranger, openBrowser(world.url)]) {
@@ -125,7 +125,7 @@ describe('a connection to an account at an OAuth provider', () => {
     expect((await mia.get(path)).body.status).toBe('active');
   });
 
-  test('cannot be begun from another site’s page or by following a link', async () => {
+  test('cannot be begun from another site’s page or with an agent key', async () => {
     const { authorization_url: link } = await requestConnection('forged');
     for (const headers of [{}, { origin: 'https://evil.example' }, { origin: 'null' }]) {
       const reply = await fetch(link, {
@@ -147,7 +147,7 @@ describe('a connection to an account at an OAuth provider', () => {
     expect(bearerReply.status).toBe(401);
   });
 
-  test('that the provider revoked is restored under the same id by the link in the error', async () => {
+  test('is restored under the same id by the link in the error, after the provider has revoked it', async () => {
     const createdConnection = successfulBodyOf(
       await mia.post('/v1/connections', { provider: 'mock', name: 'fixed' }),
     );
@@ -179,7 +179,7 @@ describe('a connection to an account at an OAuth provider', () => {
     expect((await mia.get(path)).body.status).toBe('revoked');
   });
 
-  test('is requested for a template with the template’s scopes and hosts, and only for the provider’s own addresses', async () => {
+  test('requests the scopes of its template, and is refused if a URL of the template is not the provider’s', async () => {
     const saveTemplate = async (key: string, tokenUrl: string) => {
       const oauth2 = `{ type: oauth2, provider: mock, flows: { authorizationCode: { authorizationUrl: '${provider.issuer}/authorize', tokenUrl: '${tokenUrl}', scopes: { 'notes:read': '' } } } }`;
       const openapi = templateDocument(key).replace(/ token: \{.*\}/, ` token: ${oauth2}`);
@@ -199,7 +199,7 @@ describe('a connection to an account at an OAuth provider', () => {
     expect([refused.status, refused.body.reason]).toEqual([409, 'provider_url_mismatch']);
   });
 
-  test('that the provider refuses ends on a page that reports the refusal', async () => {
+  test('ends on a page that reports the refusal if the provider refuses it', async () => {
     const createdConnection = successfulBodyOf(
       await mia.post('/v1/connections', { provider: 'mock', name: 'denied' }),
     );
@@ -216,7 +216,7 @@ describe('a connection to an account at an OAuth provider', () => {
     expect(textOf(page)).toContain('You did not allow it at Mock');
   });
 
-  test('whose link was used without a grant can be begun again from that link, by its owner alone', async () => {
+  test('can be begun again by its owner from a used link, if the provider granted nothing', async () => {
     const createdConnection = successfulBodyOf(
       await mia.post('/v1/connections', { provider: 'mock', name: 'again', scopes: ['read'] }),
     );

@@ -59,7 +59,7 @@ test.skipIf(!chromium.isAvailable)(
 );
 
 test.skipIf(!chromium.isAvailable)(
-  `the forms of consent and sign-in lead to the address of the client alone, of every kind${chromium.note}`,
+  `the consent and sign-in forms may redirect only to the client’s address, for every kind of address${chromium.note}`,
   async () => {
     await using world = await startWorld();
     await using browser = await openChromium();
@@ -84,8 +84,8 @@ test.skipIf(!chromium.isAvailable)(
         client_id: clientId,
         redirect_uri: redirectUri,
       });
-      // Signs in, and goes on to the client: by the form of the consent the first time, and by that of
-      // the sign-in once the person has let the client in.
+      // Signs in and goes on to the client. The first time, the consent form leads to the client.
+      // Once the person has allowed the client, the sign-in form does.
       for (const lastButton of ['Allow', 'Sign in']) {
         const { page, context, complaints } = await browser.newPage();
         const policies: string[] = [];
@@ -103,7 +103,8 @@ test.skipIf(!chromium.isAvailable)(
           await press('Sign in');
           await page.getByRole('heading', { name: /act for you/ }).waitFor();
         }
-        // Nothing answers at some of the addresses, so the last thing to wait for is leaving for them.
+        // Some of the addresses do not answer, so the test waits only until the browser leaves for
+        // them.
         const isCallback = (address = '') => address.startsWith(`${redirectUri}?code=`);
         const leaving = redirectUri.startsWith('http')
           ? page.waitForRequest((request) => isCallback(request.url()))
@@ -112,7 +113,7 @@ test.skipIf(!chromium.isAvailable)(
         await leaving;
         await context.close();
 
-        // The browser would log here what a content security policy kept it from.
+        // The browser would log here what the content security policy blocked.
         expect(complaints.filter((each) => !each.startsWith('request to '))).toEqual([]);
         expect(policies).not.toEqual([]);
         for (const policy of policies) expect(policy).toContain(`form-action 'self' ${target};`);

@@ -41,7 +41,7 @@ const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
 const endSessions = new Set(['POST /v1/sign-out', 'DELETE /v1/sessions']);
 const routes: readonly RouteSpec[] = Object.values(httpRoutes);
 
-describe('every credential gives access to the routes of its kind alone', () => {
+describe('each credential gives access only to the routes for its kind', () => {
   let world: World;
   let credentials: Credential[];
   const issued = new Map<string, string>();
@@ -127,8 +127,8 @@ describe('every credential gives access to the routes of its kind alone', () => 
   afterAll(() => world[Symbol.asyncDispose]());
 
   /**
-   * How the endpoint treats the credential. `in`: sufficient; `less`: valid, but without the scope;
-   * `none`: not accepted.
+   * Tells how the endpoint treats the credential: `in` means accepted, `less` means valid but
+   * without the needed scope, and `none` means not accepted.
    */
   async function judgeCredential(
     { method, path }: { method: string; path: string },

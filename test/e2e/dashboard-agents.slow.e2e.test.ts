@@ -16,7 +16,7 @@ const phone = { width: 360, height: 640 };
 const desktop = { width: 1280, height: 800 };
 
 /**
- * The pages of agents, with all components running. Each test continues with the agent of the
+ * Tests the pages of agents against all components. Each test continues with the agent of the
  * previous test.
  */
 describe.skipIf(!chromium.isAvailable)(`the pages of agents${chromium.note}`, () => {
@@ -60,7 +60,7 @@ describe.skipIf(!chromium.isAvailable)(`the pages of agents${chromium.note}`, ()
   };
   const panel = (title: string, on = page) => on.getByRole('region', { name: title });
 
-  test('says what an agent is, and adds one whose key works', async () => {
+  test('explain what an agent is, and add an agent whose key works', async () => {
     await page.goto(world.url);
     await page.getByRole('link', { name: 'Agents' }).click();
     await page.getByText(/^An agent is a program that acts for you\./).waitFor();
@@ -86,7 +86,7 @@ describe.skipIf(!chromium.isAvailable)(`the pages of agents${chromium.note}`, ()
     expect(await page.content()).not.toContain(agentKey);
   });
 
-  test('shows what is allowed, and asks again once that is stopped', async () => {
+  test('show what the agent may do; once that is stopped, its next call needs an approval', async () => {
     const { approval_id: id } = successfulBodyOf(await callNotes(bot));
     await panel('Approvals').getByText('Waits').waitFor();
     const remember = { resolution: 'allow_remember' };
@@ -111,7 +111,7 @@ describe.skipIf(!chromium.isAvailable)(`the pages of agents${chromium.note}`, ()
     expect(successfulBodyOf(await callNotes(bot)).status).toBe('pending_approval');
   });
 
-  test('marks what is inherited and what is refused for everybody', async () => {
+  test('mark inherited permissions, and denials for the whole organisation', async () => {
     const pattern = 'http:GET:api.example.com/*';
     const orgRule = { identity_id: null, effect: 'deny', pattern: 'http:DELETE:*' };
     const ownRule = { identity_id: world.admin.id, effect: 'allow', pattern };
@@ -128,7 +128,7 @@ describe.skipIf(!chromium.isAvailable)(`the pages of agents${chromium.note}`, ()
     for (const { id } of rules) await world.admin.delete(`/v1/rules/${id}`);
   });
 
-  test('pauses the agent within two taps on a phone, and its calls are refused until it is resumed', async () => {
+  test('pause the agent within two taps on a phone; its calls are refused until it is resumed', async () => {
     await page.setViewportSize(phone);
     await page.getByRole('link', { name: 'Agents' }).last().click();
     await page.getByRole('button', { name: 'Pause deploy-bot' }).click();
@@ -144,13 +144,14 @@ describe.skipIf(!chromium.isAvailable)(`the pages of agents${chromium.note}`, ()
     expect(await page.getByRole('button', { name: 'Create a key' }).count()).toBe(0);
     await page.getByRole('button', { name: 'Resume' }).click();
     await page.getByRole('button', { name: 'Pause' }).waitFor();
-    // The act took the focus from its button, and gives it back.
+    // The pressed button lost the focus while its request ran. The button in its place gets the
+    // focus.
     await page.waitForFunction(`document.activeElement?.textContent?.includes('Pause')`);
     expect(successfulBodyOf(await callNotes(bot)).status).toBe('pending_approval');
     await page.setViewportSize(desktop);
   });
 
-  test('pauses and resumes all agents of the person', async () => {
+  test('pause and resume all agents of the person', async () => {
     await page.goto(`${world.url}/agents`);
     await page.getByRole('button', { name: 'Pause all my agents' }).click();
     await page.getByRole('button', { name: /^Resume the paused ones/ }).waitFor();
@@ -160,7 +161,7 @@ describe.skipIf(!chromium.isAvailable)(`the pages of agents${chromium.note}`, ()
     expect((await callNotes(bot)).status).toBeLessThan(300);
   });
 
-  test('creates a key that is shown once, and revokes it after a question', async () => {
+  test('create a key that is shown once, and revoke it after a confirmation', async () => {
     await openAgent();
     const keys = panel('Keys');
     await keys.getByRole('button', { name: 'Create a key' }).click();
@@ -189,7 +190,7 @@ describe.skipIf(!chromium.isAvailable)(`the pages of agents${chromium.note}`, ()
     expect((await bot.get('/v1/identities/me')).status).toBe(200);
   });
 
-  test('switches self-approval of a connected program, and disconnects it', async () => {
+  test('switch self-approval of a connected program, and disconnect the program', async () => {
     const client = await signInClient(world, { id: agentId });
     await openAgent();
     const programs = panel('Connected programs');
@@ -205,7 +206,7 @@ describe.skipIf(!chromium.isAvailable)(`the pages of agents${chromium.note}`, ()
     expect((await world.admin.get(path)).body.items).toEqual([]);
   });
 
-  test('renames the agent and gives it a last day', async () => {
+  test('rename the agent and set its last day', async () => {
     await page.getByRole('button', { name: 'Rename' }).click();
     await page.getByLabel('New name').fill('release-bot');
     await page.getByRole('button', { name: 'Save the name' }).click();
@@ -216,7 +217,7 @@ describe.skipIf(!chromium.isAvailable)(`the pages of agents${chromium.note}`, ()
     expect(successfulBodyOf(await bot.get('/v1/identities/me')).name).toBe('release-bot');
   });
 
-  test('shows an auditor everything, with nothing to press', async () => {
+  test('show an auditor everything, without any button', async () => {
     const auditor = await world.person({
       orgId: world.admin.orgId,
       name: 'mona',
@@ -235,7 +236,7 @@ describe.skipIf(!chromium.isAvailable)(`the pages of agents${chromium.note}`, ()
     expect(await auditorPage.getByRole('main').getByRole('button').count()).toBe(0);
   });
 
-  test('revokes the agent for good after saying what stops', async () => {
+  test('revoke the agent for good, after naming what stops', async () => {
     await page.getByRole('button', { name: 'Revoke the agent…' }).click();
     const question = page.getByRole('group', { name: 'Revoke release-bot for good?' });
     await question.getByText('its keys: first key').waitFor();

@@ -46,7 +46,7 @@ describe.skipIf(!chromium.isAvailable)(`approvals in the dashboard${chromium.not
       ...differences,
     });
 
-    test('is shown beside it, and can be stopped after a question that names its consequence', async () => {
+    test('is shown beside the decision, and can be stopped after a question that names the consequence', async () => {
       const approval = remembered();
       server.approvals = [approval];
       server.rules = [
@@ -66,7 +66,7 @@ describe.skipIf(!chromium.isAvailable)(`approvals in the dashboard${chromium.not
       await findButton(page, 'Stop allowing').click();
       const question = page.getByRole('group', { name: /will be asked about again/ });
       await question.waitFor();
-      // An element that is half under the header would count as too small a target.
+      // An element that is half hidden by the header would be reported as too small a target.
       await page.evaluate('scrollTo(0, 0)');
       expect(await findProblemsInBothSchemes(page)).toEqual([]);
       await page.keyboard.press('Escape');
@@ -99,7 +99,7 @@ describe.skipIf(!chromium.isAvailable)(`approvals in the dashboard${chromium.not
       expect(await findButton(page, 'Stop allowing').count()).toBe(0);
     });
 
-    test('shows why it could not be stopped, and stays', async () => {
+    test('stays when it could not be stopped, and the page shows why', async () => {
       const approval = remembered();
       server.approvals = [approval];
       server.rules = [ruleOf(approval)];
@@ -112,7 +112,7 @@ describe.skipIf(!chromium.isAvailable)(`approvals in the dashboard${chromium.not
       await findButton(page, 'Stop allowing').waitFor();
     });
 
-    test('says so when it has ended', async () => {
+    test('is shown as ended when its rule has expired or was stopped', async () => {
       const approval = remembered();
       server.approvals = [approval];
       const page = await open(`/approvals/${approval.id}?show=decided`);
@@ -120,7 +120,7 @@ describe.skipIf(!chromium.isAvailable)(`approvals in the dashboard${chromium.not
       await page.getByText('it has expired, or somebody stopped it').waitFor();
     });
 
-    test('shows hostile words as plain text', async () => {
+    test('is shown as plain text if it contains hostile text', async () => {
       const approval = remembered();
       server.approvals = [approval];
       for (const [what, given, shown] of payloads.slice(-10)) {
@@ -133,8 +133,8 @@ describe.skipIf(!chromium.isAvailable)(`approvals in the dashboard${chromium.not
     });
   });
 
-  describe('why an approval is asked', () => {
-    test('is told key by key when a person opens it, whatever the keys hold', async () => {
+  describe('the explanation why an approval is needed', () => {
+    test('is shown for each permission key when a person opens it, as plain text', async () => {
       const approval = approvalOfIssue();
       server.approvals = [approval];
       server.why = [
@@ -166,7 +166,7 @@ describe.skipIf(!chromium.isAvailable)(`approvals in the dashboard${chromium.not
     });
   });
 
-  test('an approval of somebody else says who may decide it, and offers no retry', async () => {
+  test('an approval of somebody else is not shown: the page names the signed-in person, and offers no retry', async () => {
     server.failures.push(
       ...Array.from({ length: 2 }, () => ({
         path: '/v1/approvals/0199c0de-0000-7000-8000-00000000fff1',
@@ -185,7 +185,7 @@ describe.skipIf(!chromium.isAvailable)(`approvals in the dashboard${chromium.not
   describe('the list of approvals', () => {
     const minutesAgo = (minutes: number) => new Date(Date.now() - minutes * 60_000).toISOString();
 
-    test('is filtered, searched and sorted by the address, which a card keeps', async () => {
+    test('is filtered, searched and sorted by the query of the URL, which stays while a card is open', async () => {
       server.approvals = [
         approvalOfIssue({ action_description: 'Create issue "Alpha"', created_at: minutesAgo(3) }),
         approvalOfIssue({ action_description: 'Create issue "Beta"', created_at: minutesAgo(2) }),
@@ -216,7 +216,7 @@ describe.skipIf(!chromium.isAvailable)(`approvals in the dashboard${chromium.not
       await expect.poll(() => rows.count()).toBe(3);
     });
 
-    test('looks further by itself where pages are empty, and asks after ten of them', async () => {
+    test('loads further pages by itself when pages are empty, and asks the person after ten empty pages', async () => {
       server.approvals = [approvalOfIssue({ action_description: 'Create issue "Needle"' })];
       server.emptyPages = 3;
       const page = await open('/approvals?q=needle', { viewport: phoneViewport });
@@ -235,7 +235,7 @@ describe.skipIf(!chromium.isAvailable)(`approvals in the dashboard${chromium.not
       expect(await rows.allTextContents()).toEqual([expect.stringContaining('Needle')]);
     });
 
-    test('says of decided ones who decided and why, as plain text', async () => {
+    test('shows who decided an approval and why, as plain text', async () => {
       const reason = 'Not \u202Etoday <img src=x onerror=alert(1)>';
       server.approvals = [
         approvalOfIssue({
@@ -254,7 +254,7 @@ describe.skipIf(!chromium.isAvailable)(`approvals in the dashboard${chromium.not
       expect(await findProblemsInBothSchemes(page)).toEqual([]);
     });
 
-    test('of 1,000 approvals of 50 agents has few rows in the page, to which keys and scrolling lead', async () => {
+    test('keeps few rows in the page for 1,000 approvals of 50 agents; keys and scrolling reach the others', async () => {
       server.approvals = Array.from({ length: 1_000 }, (_each, at) =>
         approvalOfIssue({
           action_description: `Create issue ${at}`,
@@ -307,7 +307,7 @@ describe.skipIf(!chromium.isAvailable)(`approvals in the dashboard${chromium.not
       return page.getByRole('dialog');
     };
 
-    test('are not offered for selection to an auditor, who decides nothing', async () => {
+    test('are not offered for selection to an auditor, who cannot decide', async () => {
       server.me = { ...ann, role: 'auditor' };
       server.approvals = [issue('One'), issue('Two')];
       const page = await open('/approvals');
@@ -315,7 +315,7 @@ describe.skipIf(!chromium.isAvailable)(`approvals in the dashboard${chromium.not
       expect(await findButton(page, 'Select several').count()).toBe(0);
     });
 
-    test('are allowed together by a second gesture, while somebody else denies one of them', async () => {
+    test('are allowed together after a confirmation, except one that somebody else denies meanwhile', async () => {
       const [one, two, three] = [issue('One'), issue('Two'), issue('Three')];
       server.approvals = [one, two, three, approvalOfDeletion(), approvalOfRead()];
       const page = await open('/approvals', { viewport: phoneViewport });
@@ -356,7 +356,7 @@ describe.skipIf(!chromium.isAvailable)(`approvals in the dashboard${chromium.not
       expect(await findProblemsInBothSchemes(page)).toEqual([]);
     });
 
-    test('are denied together with one reason; one that fails stays to be decided again', async () => {
+    test('are denied together with one reason; a decision that fails can be made again', async () => {
       server.approvals = [issue('One'), issue('Two')];
       const page = await open('/approvals', { viewport: phoneViewport });
       const sheet = await selectAll(page, 2);
@@ -377,7 +377,7 @@ describe.skipIf(!chromium.isAvailable)(`approvals in the dashboard${chromium.not
       ]);
     });
 
-    test('are shown with hostile text as plain text, and a decision of somebody else at once', async () => {
+    test('show hostile text as plain text, and show a decision of somebody else at once', async () => {
       const hostile = 'pay\u202Elap <img src=x onerror=alert(1)>';
       const [one, two] = [issue(hostile), issue('Two')];
       server.approvals = [one, two];
@@ -393,7 +393,7 @@ describe.skipIf(!chromium.isAvailable)(`approvals in the dashboard${chromium.not
   });
 });
 
-/** Scrolls the list as far as it is loaded, and waits until the page has shown that. */
+/** Scrolls to the end of the loaded list, and waits until the page has been rendered again. */
 const scrollListToEnd = `new Promise((resolve) => {
   const scroller = document.querySelector('[data-scroller]');
   scroller.scrollTo(0, scroller.scrollHeight);

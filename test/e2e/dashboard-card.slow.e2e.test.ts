@@ -97,7 +97,7 @@ describe.skipIf(!chromium.isAvailable)(
         await page.getByText(hidden).waitFor();
       });
 
-      test('with invisible characters has a warning in plain words at the top', async () => {
+      test('has a warning in plain words at the top if it contains invisible characters', async () => {
         const warning = /contains invisible characters/;
         for (const hidden of [
           { body: { title: 'invoice\u202Egpj.exe' } },
@@ -115,7 +115,7 @@ describe.skipIf(!chromium.isAvailable)(
         expect(await plainPage.getByText(warning).count()).toBe(0);
       });
 
-      test('with invisible characters in a header shows the names of these characters, and executes no markup', async () => {
+      test('shows the names of invisible characters in a header, and executes no markup', async () => {
         const page = await openCard(
           withRequest({
             headers: { 'x-note': 'pay\u202Elap \u200B<img src=x onerror=alert(1)>' },
@@ -155,13 +155,13 @@ describe.skipIf(!chromium.isAvailable)(
         await page.getByText('Account ann@acme.example (work-github), secret mysek').waitFor();
       });
 
-      test('without a credential is marked as sent without a credential', async () => {
+      test('is marked as sent without a credential if it has none', async () => {
         const page = await openCard(approvalOfRead());
 
         await page.getByText('No account and no secret').waitFor();
       });
 
-      test('on a small phone has the account and the first fields above the buttons', async () => {
+      test('shows the account and the first fields above the buttons on a small phone', async () => {
         const values = ['acme/site', 'p1', 'this label and no issue'];
         const page = await openCard(
           approvalOfIssue({
@@ -186,8 +186,8 @@ describe.skipIf(!chromium.isAvailable)(
       });
     });
 
-    test('on a small phone shows in this order, without scrolling: risk, requester, sentence, account, three fields, time left', async () => {
-      // The third field has eight lines, of which the first two are shown.
+    test('shows on a small phone in this order, without scrolling: risk, requester, sentence, account, three fields, time left', async () => {
+      // The third field has eight lines. Only the first two are shown at first.
       const page = await openCard(approvalOfIssue(), { viewport: smallPhone });
       const parts = [
         page.locator('article').getByText('Medium risk'),
@@ -214,7 +214,7 @@ describe.skipIf(!chromium.isAvailable)(
       expect(await findField(page, 'Text').textContent()).toContain('Seen: a blank page.');
     });
 
-    test('that is opened from the list never has the focus on a button that allows', async () => {
+    test('never has the focus on a button that allows, when it is opened from the list', async () => {
       server.approvals = [approvalOfIssue(), approvalOfRead({ resolver_id: ann.id })];
       const page = await open('/approvals');
       await findButton(page, /Allow once/).waitFor();
@@ -227,7 +227,7 @@ describe.skipIf(!chromium.isAvailable)(
       expect(server.resolutions).toEqual([]);
     });
 
-    test('is shown with the number of disclosed fields below the bar, until the page is scrolled to them', async () => {
+    test('shows how many disclosed fields are below the bar, until the page is scrolled to them', async () => {
       const disclosed = Array.from({ length: 30 }, (_each, at) => ({
         label: `Field ${at}`,
         value: 'value',
@@ -266,7 +266,7 @@ describe.skipIf(!chromium.isAvailable)(
           differences,
         );
 
-      test('has an outline of every name, and of how much of each value is missing', async () => {
+      test('shows every name, and how much of each value is missing', async () => {
         const page = await openCard(createLargeApproval());
 
         const text = (await page.locator('article').textContent()) ?? '';
@@ -384,7 +384,7 @@ describe.skipIf(!chromium.isAvailable)(
           ...differences,
         });
 
-      test('names the target, and has the button to go back in the place of Allow', async () => {
+      test('names the target, and has the button to go back where the button to allow was', async () => {
         const approval = createDeletionApproval();
         const page = await openCard(approval, { viewport: phoneViewport });
         const allowBox = await findButton(page, /Allow once/).boundingBox();
@@ -407,7 +407,7 @@ describe.skipIf(!chromium.isAvailable)(
         expect(server.resolutions).toEqual([{ id: approval.id, resolution: 'allow' }]);
       });
 
-      test('ignores a click that comes too fast to be meant', async () => {
+      test('ignores a click that comes too fast to be intended', async () => {
         const approval = createDeletionApproval();
         const page = await openCard(approval, { isOwn: true });
         await page.clock.install();
@@ -503,7 +503,7 @@ describe.skipIf(!chromium.isAvailable)(
       test.each([
         ['reads', approvalOfRead({ resolver_id: ann.id })],
         ['writes', approvalOfIssue()],
-      ])('is not asked for a call that %s', async (_, approval) => {
+      ])('is not needed for a call that %s', async (_, approval) => {
         const page = await openCard(approval);
         await page.keyboard.press('a');
 
@@ -601,13 +601,13 @@ describe.skipIf(!chromium.isAvailable)(
         const page = await openCard(pastApproval);
         await page.waitForURL(`**/${pastApproval.id}?show=decided`);
 
-        const open = await openCard(approvalOfIssue());
-        await findButton(open, /Allow once/).click();
-        await open.getByText('Allowed by you').first().waitFor();
-        expect(new URL(open.url()).search).toBe('');
+        const decidedPage = await openCard(approvalOfIssue());
+        await findButton(decidedPage, /Allow once/).click();
+        await decidedPage.getByText('Allowed by you').first().waitFor();
+        expect(new URL(decidedPage.url()).search).toBe('');
       });
 
-      test('that was denied says what the call would have done', async () => {
+      test('says what the call would have done if it was denied', async () => {
         const page = await openCard(
           approvalOfIssue({
             status: 'denied',

@@ -11,8 +11,8 @@ import type { Agent, World } from '../support/world.ts';
 const chromium = needs('chromium');
 
 /**
- * Plays what an approver does beyond one decision, on all components. Each test continues where the
- * previous one stopped.
+ * Tests what an approver does besides a single decision, against all components. Each test
+ * continues where the previous one stopped.
  */
 describe.skipIf(!chromium.isAvailable)(`decisions in the dashboard${chromium.note}`, () => {
   let world: World;
@@ -57,7 +57,7 @@ describe.skipIf(!chromium.isAvailable)(`decisions in the dashboard${chromium.not
   const countPosts = () => world.upstream.hits.filter(({ method }) => method === 'POST').length;
   const press = (name: RegExp | string) => page.getByRole('button', { name }).click();
 
-  test('say why a call is asked, and remember what is allowed', async () => {
+  test('show why a call needs approval, and remember what is allowed', async () => {
     const { approval_id: id } = await ask('First');
     await page.goto(`${world.url}/approvals/${id}`);
     await page.getByText('Why is this asked?').click();
@@ -76,7 +76,7 @@ describe.skipIf(!chromium.isAvailable)(`decisions in the dashboard${chromium.not
     expect((await ask('Second')).status).toBe('called');
   });
 
-  test('stop what was remembered, so that the next call is asked about again', async () => {
+  test('can stop what was remembered, so that the next call needs approval again', async () => {
     await press('Stop allowing');
     await press('Yes, stop allowing');
     await page.getByText('No longer allowed: such calls are asked about again').waitFor();
@@ -87,8 +87,8 @@ describe.skipIf(!chromium.isAvailable)(`decisions in the dashboard${chromium.not
     );
   });
 
-  test('allow several calls of one kind together, each with its own record', async () => {
-    const before = countPosts();
+  test('can allow several calls of one kind together, with one audit record for each call', async () => {
+    const postsBefore = countPosts();
     await ask('Fourth');
     await ask('Fifth');
     await page.goto(`${world.url}/approvals`);
@@ -103,7 +103,7 @@ describe.skipIf(!chromium.isAvailable)(`decisions in the dashboard${chromium.not
     await press('Yes, allow all 3');
 
     await sheet.getByText('All of them are decided.').waitFor();
-    await pollUntil(() => countPosts() === before + 3, 'the three calls');
+    await pollUntil(() => countPosts() === postsBefore + 3, 'the three calls');
     await pollUntil(async () => {
       const { items } = (await world.admin.get('/v1/audit?type=approval.resolved')).body;
       return items.length === 4;
@@ -111,7 +111,7 @@ describe.skipIf(!chromium.isAvailable)(`decisions in the dashboard${chromium.not
     expect((await ask('Sixth')).status).toBe('pending_approval');
   });
 
-  test('list the decided ones with who decided', async () => {
+  test('are listed with the person who decided', async () => {
     await page.goto(`${world.url}/approvals?show=decided&q=fifth`);
     const rows = page.getByRole('main').getByRole('listitem');
     await rows.getByText(/Allowed by you/).waitFor();

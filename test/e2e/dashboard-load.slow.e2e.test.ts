@@ -11,7 +11,7 @@ const firstLoadBytesMax = 180_000;
 describe.skipIf(!chromium.isAvailable)(`the first load of the dashboard${chromium.note}`, () => {
   const dashboard = useDashboard();
 
-  test('takes at most 180 kB of compressed JavaScript, and leaves the other pages out', async () => {
+  test('loads at most 180 kB of compressed JavaScript, without the code of other pages', async () => {
     const page = await dashboard.open('/no-such-page');
     const scripts = new Map<string, number>();
     page.on('response', (response) => {

@@ -19,7 +19,7 @@ const pages = chooseSweepValue({
   sampled: { inBothSizes: false, stride: 4 },
   whole: { inBothSizes: true, stride: 1 },
 });
-/** Loads wait until nothing moves any more, which takes long on a busy machine. */
+/** A page load is over when nothing moves any more, which takes long on a busy machine. */
 const timeout = 1_800_000;
 
 const running = new AsyncDisposableStack();
@@ -34,9 +34,12 @@ beforeAll(async () => {
 }, timeout);
 afterAll(() => running.disposeAsync());
 
-/** How fast the pages are, `npm run bench:pages` measures; a busy machine would make a test of it fail. */
+/**
+ * This test does not check how fast the pages load, because it would fail on a busy machine. `npm
+ * run bench:pages` measures that.
+ */
 test.skipIf(!chromium.isAvailable)(
-  `pages of the dashboard come up without moving what they show${chromium.note}`,
+  `pages of the dashboard load without moving what they show${chromium.note}`,
   { timeout },
   async () => {
     const moved: string[] = [];
@@ -49,7 +52,10 @@ test.skipIf(!chromium.isAvailable)(
   },
 );
 
-/** Axe takes a control that is scrolled under one of the shell's bars for one that is too small. */
+/**
+ * Axe reports a control that is scrolled under a bar of the dashboard as too small. So the bars are
+ * made part of the page.
+ */
 const putBarsIntoThePage = `for (const bar of document.querySelectorAll('header, nav')) {
   bar.style.position = 'static';
 }`;

@@ -57,7 +57,7 @@ describe.skipIf(!chromium.isAvailable)(`the pages of the organisation${chromium.
     if (watched.complaints.length > 0) throw new Error(watched.complaints.join('\n'));
   });
 
-  test('an admin invites a person, who signs in with the link once', async () => {
+  test('let an admin invite a person, who signs in once with the link', async () => {
     await page.goto(world.url);
     await page.getByRole('link', { name: 'Members' }).click();
     await page.getByRole('button', { name: 'Invite a person' }).click();
@@ -73,7 +73,7 @@ describe.skipIf(!chromium.isAvailable)(`the pages of the organisation${chromium.
     await guest.page.getByRole('button', { name: 'Save password' }).click();
     await guest.page.getByRole('heading', { level: 1 }).waitFor();
     await expect.poll(() => guest.page.getByRole('link', { name: 'Agents' }).count()).toBe(1);
-    // A member has no pages of the organisation, and the API refuses their content.
+    // The dashboard shows a member no links to these pages, and the API refuses the content.
     expect(await guest.page.getByRole('link', { name: 'Members' }).count()).toBe(0);
     await guest.page.goto(`${world.url}/members`);
     await guest.page.getByRole('alert').getByText(/admin/i).waitFor();
@@ -85,7 +85,7 @@ describe.skipIf(!chromium.isAvailable)(`the pages of the organisation${chromium.
     await expectNoProblems();
   });
 
-  test('changes a role, pauses a person and resumes them', async () => {
+  test('change a role, and pause and resume a person', async () => {
     const { id } = await userNamed('ben');
     await page.getByRole('button', { name: 'Manage ben' }).click();
     await page.getByLabel(/^Auditor/).check();
@@ -108,7 +108,7 @@ describe.skipIf(!chromium.isAvailable)(`the pages of the organisation${chromium.
     await expect.poll(async () => (await bot.get('/v1/identities/me')).status).toBe(200);
   });
 
-  test('makes a new sign-in link, and removes a person for good', async () => {
+  test('create a new sign-in link, and remove a person for good', async () => {
     await page.getByRole('button', { name: 'Make a sign-in link' }).click();
     const link = (await page.locator('code', { hasText: '/sign-in?' }).textContent()) ?? '';
     expect(await createCaller(world.url, {}).get(pathOf(link))).toMatchObject({
@@ -126,7 +126,7 @@ describe.skipIf(!chromium.isAvailable)(`the pages of the organisation${chromium.
     expect(await page.getByRole('button', { name: 'Manage ben' }).count()).toBe(0);
   });
 
-  test('creates a webhook, which is verified and then told what happens', async () => {
+  test('create a webhook, which is verified and then receives events', async () => {
     await page.getByRole('link', { name: 'Webhooks' }).click();
     await page.getByText(/^A webhook tells your own programs/).waitFor();
     await expectNoProblems();
@@ -155,14 +155,14 @@ describe.skipIf(!chromium.isAvailable)(`the pages of the organisation${chromium.
       const { items } = successfulBodyOf(await world.admin.get(`/v1/webhooks/${id}/deliveries`));
       return items.map((each: { delivered_at: string | null }) => each.delivered_at);
     };
-    const before = await deliveredAt();
+    const deliveredBefore = await deliveredAt();
     await delivery.getByRole('button', { name: /^Send again/ }).click();
     await expect
       .poll(deliveredAt)
-      .toEqual([expect.not.stringMatching(before[0]), ...before.slice(1)]);
+      .toEqual([expect.not.stringMatching(deliveredBefore[0]), ...deliveredBefore.slice(1)]);
   });
 
-  test('says that an address which may not be called is not verified, and deletes webhooks', async () => {
+  test('show that an address which may not be called is not verified, and delete webhooks', async () => {
     await page.getByRole('button', { name: 'New webhook' }).click();
     await page.getByLabel('Address').fill('http://169.254.169.254/latest');
     await page.getByRole('button', { name: 'Create the webhook' }).click();
@@ -179,7 +179,7 @@ describe.skipIf(!chromium.isAvailable)(`the pages of the organisation${chromium.
     expect(successfulBodyOf(await world.admin.get('/v1/webhooks')).items).toEqual([]);
   });
 
-  test('changes how long an approval stays open', async () => {
+  test('change how long an approval stays open', async () => {
     await page.getByRole('link', { name: 'Settings' }).click();
     await page.getByLabel('An approval stays open for').selectOption({ label: '8 hours' });
     await expectNoProblems();
@@ -191,7 +191,7 @@ describe.skipIf(!chromium.isAvailable)(`the pages of the organisation${chromium.
     });
   });
 
-  test('shows an auditor everything, with nothing that changes it', async () => {
+  test('show an auditor everything, without any button for changes', async () => {
     const auditor = await world.person({
       orgId: world.admin.orgId,
       name: 'ida',
@@ -200,14 +200,14 @@ describe.skipIf(!chromium.isAvailable)(`the pages of the organisation${chromium.
     const { page: auditorPage } = await openAs(auditor);
     await auditorPage.goto(`${world.url}/members`);
     await auditorPage.getByRole('button', { name: 'Show removed people (1)' }).waitFor();
-    const acts = auditorPage.getByRole('main').getByRole('button');
-    expect(await acts.allTextContents()).toEqual(['Show removed people (1)']);
+    const buttons = auditorPage.getByRole('main').getByRole('button');
+    expect(await buttons.allTextContents()).toEqual(['Show removed people (1)']);
     await auditorPage.goto(`${world.url}/webhooks`);
     await auditorPage.getByText(/^A webhook tells your own programs/).waitFor();
-    expect(await acts.count()).toBe(0);
+    expect(await buttons.count()).toBe(0);
     await auditorPage.goto(`${world.url}/settings`);
     expect(await auditorPage.getByLabel('An approval stays open for').isDisabled()).toBe(true);
-    expect(await acts.count()).toBe(0);
+    expect(await buttons.count()).toBe(0);
   });
 
   async function signInAgain(id: string) {

@@ -10,7 +10,7 @@ import { createAgent, startWorld, successfulBodyOf } from '../support/world.ts';
 const chromium = needs('chromium');
 
 describe.skipIf(!chromium.isAvailable)(`an open page of the dashboard${chromium.note}`, () => {
-  test('says that the gateway restarts under it, and shows afterwards what happened, without being loaded again', async () => {
+  test('reports the lost connection while the gateway restarts, and then shows new approvals without a reload', async () => {
     await using stack = new AsyncDisposableStack();
     let stop = async () => {};
     let start = async () => {};
@@ -47,8 +47,8 @@ describe.skipIf(!chromium.isAvailable)(`an open page of the dashboard${chromium.
 
     await stop();
     stop = async () => {};
-    const away = page.getByText('No connection to the gateway');
-    await away.waitFor();
+    const disconnectedNotice = page.getByText('No connection to the gateway');
+    await disconnectedNotice.waitFor();
     await page.getByText('Reconnecting', { exact: true }).waitFor();
     expect(await rows.count()).toBe(1);
     expect(await findProblemsInBothSchemes(page)).toEqual([]);
@@ -58,7 +58,7 @@ describe.skipIf(!chromium.isAvailable)(`an open page of the dashboard${chromium.
     await ask('second');
     await rows.getByText('/notes/second').waitFor();
     await page.getByText('Live', { exact: true }).waitFor({ state: 'attached' });
-    await away.waitFor({ state: 'detached' });
+    await disconnectedNotice.waitFor({ state: 'detached' });
     await ask('third');
     await rows.getByText('/notes/third').waitFor();
     expect(await page.evaluate('window.isSamePage')).toBe(true);

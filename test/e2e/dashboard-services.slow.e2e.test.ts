@@ -20,7 +20,7 @@ const hostile = 'pay\u202Elap <img src=x onerror=alert(1)>\u200B';
 const shownHostile = 'payU+202Elap <img src=x onerror=alert(1)>U+200B';
 
 /**
- * Plays what an owner does with services and credentials. Each test continues where the previous
+ * Tests what an owner does with services and credentials. Each test continues where the previous
  * one stopped.
  */
 describe.skipIf(!chromium.isAvailable)(`services in the dashboard${chromium.note}`, () => {
@@ -60,7 +60,7 @@ describe.skipIf(!chromium.isAvailable)(`services in the dashboard${chromium.note
     await signInAs(mia);
     return async () => {
       await stack.disposeAsync();
-      // The person goes to the provider, which is another origin, on purpose.
+      // The person goes to the provider, which is another origin, so the browser fixture complains.
       const otherComplaints = watched.complaints.filter((each) => !each.includes(provider.issuer));
       if (otherComplaints.length > 0) throw new Error(otherComplaints.join('\n'));
     };
@@ -76,7 +76,7 @@ describe.skipIf(!chromium.isAvailable)(`services in the dashboard${chromium.note
   };
   const signInAs = async ({ cookie }: { cookie: string }) => {
     const [name = '', value = ''] = cookie.split('=');
-    // An open page is loaded again when another person signs in, which would interrupt the test.
+    // When another person signs in, an open page reloads itself, which would interrupt the test.
     await page.goto('about:blank');
     await watched.context.clearCookies();
     await watched.context.addCookies([{ name, value, url: world.url }]);
@@ -97,7 +97,7 @@ describe.skipIf(!chromium.isAvailable)(`services in the dashboard${chromium.note
     locator.evaluate((element) => element === element.ownerDocument.activeElement);
   const lastHit = () => world.upstream.hits.at(-1);
 
-  test('begin with what an agent asked for, and are connected from there', async () => {
+  test('are connected from the request of an agent', async () => {
     const request = successfulBodyOf(
       await bot.post('/v1/requests', {
         kind: 'service',
@@ -119,7 +119,7 @@ describe.skipIf(!chromium.isAvailable)(`services in the dashboard${chromium.note
     await expectAccessible();
   });
 
-  test('are tried as oneself: a read, a write, and a deletion after a question', async () => {
+  test('can be tried by the person: a read, a write, and a deletion after a question', async () => {
     const hitsBefore = world.upstream.hits.length;
     const read = await openAction('list_notes');
     await read.getByLabel('author').fill('ann');
@@ -151,7 +151,7 @@ describe.skipIf(!chromium.isAvailable)(`services in the dashboard${chromium.note
     expect(lastHit()?.method).toBe('DELETE');
   });
 
-  test('are tried as an agent without sending anything, and say why', async () => {
+  test('can be tried as an agent: nothing is sent, and the page shows what would happen and why', async () => {
     const hitsBefore = world.upstream.hits.length;
     const write = page.getByRole('form', { name: 'Try create_note' });
     await write.getByLabel('As').selectOption({ label: 'mia › notes-bot' });
@@ -167,7 +167,7 @@ describe.skipIf(!chromium.isAvailable)(`services in the dashboard${chromium.note
     expect(world.upstream.hits.length).toBe(hitsBefore);
   });
 
-  test('take a newer version after its difference has been shown', async () => {
+  test('are upgraded to a newer version after the page has shown the differences', async () => {
     const rule = { identity_id: bot.id, effect: 'allow', pattern: 'notes:delete_notes:*' };
     successfulBodyOf(await mia.post('/v1/rules', rule));
     const document = templateWithTwoWays({
@@ -185,7 +185,7 @@ describe.skipIf(!chromium.isAvailable)(`services in the dashboard${chromium.note
     expect(successfulBodyOf(await mia.get('/v1/services/notes')).template_version).toBe(2);
   });
 
-  test('use secrets whose value, hosts and versions a person changes', async () => {
+  test('use secrets; a person can change the value, the hosts and the version', async () => {
     await open('/services/notes');
     await page.getByRole('link', { name: 'notes_token' }).click();
     const field = page.getByRole('textbox', { name: /New value of notes_token/ });
@@ -223,7 +223,7 @@ describe.skipIf(!chromium.isAvailable)(`services in the dashboard${chromium.note
     expect(await pageText()).not.toContain('CANARY');
   });
 
-  test('use a secret that is stored before any service needs it, and say which field is wrong', async () => {
+  test('can use a secret that was stored in advance; its form says which field is wrong', async () => {
     await open('/services/credentials');
     await press('Add a secret');
     const form = page.getByRole('form', { name: 'A new secret' });
@@ -260,7 +260,7 @@ describe.skipIf(!chromium.isAvailable)(`services in the dashboard${chromium.note
     ).toEqual([['deploy_key', 1]]);
   });
 
-  test('say what is missing, and take it in place', async () => {
+  test('show which credential is missing, and let the person enter it there', async () => {
     await open('/services');
     await page.getByText('Needs a secret').waitFor();
     await expectAccessible();
@@ -271,7 +271,7 @@ describe.skipIf(!chromium.isAvailable)(`services in the dashboard${chromium.note
     await page.getByText('Ready', { exact: true }).waitFor();
   });
 
-  test('use accounts that are renewed at the provider and disconnected', async () => {
+  test('use accounts, which can be refreshed, connected again and disconnected', async () => {
     await open('/services/new?template=notes');
     await page.getByLabel('An account at Mock').check();
     await press('Continue to Mock');
@@ -301,7 +301,7 @@ describe.skipIf(!chromium.isAvailable)(`services in the dashboard${chromium.note
     await page.getByText('Needs an account').waitFor();
   });
 
-  test('are switched off and disconnected after saying what stops', async () => {
+  test('can be switched off, and disconnected after the page has named what stops', async () => {
     await open('/services/notes');
     await press('Switch it off');
     await page.getByRole('main').getByText('Switched off', { exact: true }).waitFor();
@@ -316,7 +316,7 @@ describe.skipIf(!chromium.isAvailable)(`services in the dashboard${chromium.note
     expect((await mia.get('/v1/services/notes')).status).toBe(404);
   });
 
-  test('of an MCP server show a changed tool, which an admin accepts', async () => {
+  test('show a changed tool of an MCP server, which an admin can accept', async () => {
     const at = server.tools.findIndex(({ name }) => name === 'list_issues');
     const tool = server.tools[at] as (typeof server.tools)[number];
     server.tools[at] = { ...tool, description: `Lists issues. ${hostile}` };

@@ -78,7 +78,7 @@ describe.skipIf(!chromium.isAvailable)(
         );
       });
 
-      test('is truncated with a count of the missing characters, and shown whole on demand', async () => {
+      test('is truncated with a count of the missing characters, and shown in full on demand', async () => {
         const approval = approvalOfIssue({
           disclosed: [{ label: 'Text', value: 'word '.repeat(2000), truncated: true }],
         });
@@ -97,8 +97,9 @@ describe.skipIf(!chromium.isAvailable)(
     });
 
     describe('many tabs of one browser', () => {
-      // A browser opens six connections to a host over HTTP/1.1, which streams would use up.
-      test('all load and follow the events, also after the tab with the stream was closed', async () => {
+      // A browser opens at most six HTTP/1.1 connections to a host. An event stream for each tab
+      // would use them up.
+      test('all load and receive the events, also after the tab with the stream was closed', async () => {
         const approval = approvalOfIssue();
         server.approvals = [approval];
         const first = await open(`/approvals/${approval.id}`, { isOwn: true });
@@ -119,7 +120,7 @@ describe.skipIf(!chromium.isAvailable)(
       test.for([
         ['has no locks, as over http', 'delete Navigator.prototype.locks'],
         ['refuses locks', "navigator.locks.request = () => Promise.reject(new Error('refused'))"],
-      ])('follow the events where the browser %s', async ([, script = '']) => {
+      ])('receive the events if the browser %s', async ([, script = '']) => {
         const approval = approvalOfIssue();
         server.approvals = [approval];
         const first = await open(`/approvals/${approval.id}`, { isOwn: true });
@@ -134,7 +135,7 @@ describe.skipIf(!chromium.isAvailable)(
     });
 
     describe('a session that ends while something is typed', () => {
-      test('covers the page, which is there again with the text once the person is signed in', async () => {
+      test('hides the page, which is shown again with the typed text after sign-in', async () => {
         const approval = approvalOfIssue();
         server.approvals = [approval];
         const page = await open(`/approvals/${approval.id}`, { isOwn: true });
@@ -159,7 +160,7 @@ describe.skipIf(!chromium.isAvailable)(
           .toMatchObject([{ resolution: 'deny', reason: 'A reason that took a while.' }]);
       });
 
-      test('is never shown to another person', async () => {
+      test('never shows the typed text to another person', async () => {
         const approval = approvalOfIssue();
         server.approvals = [approval];
         const page = await open(`/approvals/${approval.id}`, { isOwn: true });
@@ -178,7 +179,7 @@ describe.skipIf(!chromium.isAvailable)(
     });
 
     describe('a decision on an approval', () => {
-      test('fails at once without a network, and is not sent by itself when there is one again', async () => {
+      test('fails at once without a network, and is not sent by itself when the network is back', async () => {
         const approval = approvalOfIssue();
         server.approvals = [approval];
         const page = await open(`/approvals/${approval.id}`, { isOwn: true });
@@ -199,7 +200,7 @@ describe.skipIf(!chromium.isAvailable)(
         await expect.poll(() => server.resolutions.length).toBe(1);
       });
 
-      test('by another person is shown on the open card, and replaces the form that this person has begun', async () => {
+      test('is shown on the open card if another person made it, and replaces the form that was begun', async () => {
         const approval = approvalOfIssue();
         server.approvals = [approval];
         const page = await open(`/approvals/${approval.id}`);
@@ -215,13 +216,12 @@ describe.skipIf(!chromium.isAvailable)(
         expect(server.resolutions).toEqual([]);
       });
 
-      test('that comes after another decision is not applied, and the first decision is shown', async () => {
+      test('is not applied if it comes after another decision, which is shown instead', async () => {
         const approval = approvalOfIssue();
         server.approvals = [approval];
         const page = await open(`/approvals/${approval.id}`);
 
-        // Another person decides the approval, and the event of this decision has not been sent
-        // yet.
+        // Another person has decided the approval, but the event of that decision was not sent yet.
         server.beforeResolve = () => {
           server.approvals = [{ ...approval, ...deniedBy('Ben', null) }];
         };
@@ -232,7 +232,7 @@ describe.skipIf(!chromium.isAvailable)(
         expect(await page.getByRole('alert').count()).toBe(0);
       });
 
-      test('that fails is shown with the reason and the request id, and can be retried', async () => {
+      test('is shown with the reason and the request id if it fails, and can be retried', async () => {
         const approval = approvalOfIssue();
         server.approvals = [approval];
         const page = await open(`/approvals/${approval.id}`);
@@ -253,7 +253,7 @@ describe.skipIf(!chromium.isAvailable)(
         expect(server.resolutions).toHaveLength(1);
       });
 
-      test('to remember sends the narrowest suggested rule for 24 hours by default, and lists what else the rule allows', async () => {
+      test('remembers the narrowest suggested rule for 24 hours by default, and lists what else the rule allows', async () => {
         const approval = approvalOfIssue();
         const otherApproval = approvalOfIssue({
           action_description: 'Create issue "Second" in acme/api',
@@ -418,7 +418,7 @@ describe.skipIf(!chromium.isAvailable)(
         expect(await findAccessibilityProblems(page)).toEqual([]);
       });
 
-      test('can still be decided by a person while the call waits for its agent: run it or stop it', async () => {
+      test('is still open while the call waits for its agent: a person can run or stop the call', async () => {
         const approval = approvalOfIssue({
           ...endedFieldsOf({ status: 'pending', finished_at: null, triggered_by: null }),
           auto_call_on_approve: false,
@@ -434,7 +434,7 @@ describe.skipIf(!chromium.isAvailable)(
 
     describe('a time that changes while it is shown', () => {
       const minutesAgo = (minutes: number) => new Date(Date.now() - minutes * 60_000).toISOString();
-      /** Reports every text or element whose beginning moves from now on. */
+      /** Records every text or element that moves from now on. */
       const observeMoves = (page: Page) =>
         page.evaluate(`
           window.moves = [];
@@ -444,9 +444,10 @@ describe.skipIf(!chromium.isAvailable)(
           }).observe({ type: 'layout-shift' });`);
 
       test.each(['/approvals?show=decided', '/approvals', '/activity', '/'])(
-        'moves nothing on %s',
+        'causes no layout shift on %s',
         async (path) => {
-          // The texts after a minute are longer, shorter, and one digit longer.
+          // After a minute, some of these texts are longer, some are shorter, and one has one more
+          // digit.
           const ages = [0, 59, 9, 0.5];
           server.approvals = ages.flatMap((minutes) => [
             approvalOfIssue({
@@ -484,15 +485,15 @@ describe.skipIf(!chromium.isAvailable)(
           await observeMoves(page);
           await page.clock.fastForward(60_000);
           await expect.poll(() => times.allTextContents()).not.toEqual(textsBefore);
-          // A move is reported after the next frame.
+          // A layout shift is reported after the next frame.
           await page.evaluate('new Promise((done) => setTimeout(done, 300))');
           expect(await page.evaluate('moves')).toEqual([]);
         },
       );
     });
 
-    describe("the dashboard's connection to the gateway", () => {
-      test('is reported when it breaks, reconnects by itself, and then shows what happened meanwhile', async () => {
+    describe('the dashboard, when the gateway does not answer as expected', () => {
+      test('reconnects by itself, and then shows what happened meanwhile', async () => {
         server.approvals = [approvalOfIssue()];
         const page = await open('/approvals');
         await page.getByText('Live', { exact: true }).waitFor();
@@ -505,7 +506,7 @@ describe.skipIf(!chromium.isAvailable)(
         await page.getByText('Live', { exact: true }).waitFor();
       });
 
-      test('leads to the sign-in page from any page when the session has ended', async () => {
+      test('leads from any page to the sign-in page when the session has ended', async () => {
         const approval = approvalOfIssue();
         server.approvals = [approval];
         const page = await open(`/approvals/${approval.id}`);
@@ -529,8 +530,8 @@ describe.skipIf(!chromium.isAvailable)(
         server.failures.push(...Array.from({ length: failuresMax }, () => failure));
         const page = await open('/approvals', { viewport: phoneViewport });
         await page.getByText('request-internal').waitFor();
-        // The list and the navigation have asked when the page opened and when the stream was open.
-        // The page must not ask again by itself.
+        // The list and the navigation each sent one request when the page opened, and one when the
+        // event stream opened. The page must not send more requests by itself.
         await expect.poll(() => server.failures.length).toBe(failuresMax - 4);
         server.failures.length = 0;
 
@@ -618,7 +619,9 @@ describe.skipIf(!chromium.isAvailable)(
   },
 );
 
-/** An approval that has the same agent's text in every field that can hold one. */
+/**
+ * Returns fields of an approval, with the agent's text in every field that can contain such text.
+ */
 function fillEveryField(agentText: string): Partial<ApprovalResponse> {
   return {
     requester: { id: agentId, kind: 'agent', name: agentText, path: ['Ann', agentText] },

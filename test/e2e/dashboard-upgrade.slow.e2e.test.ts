@@ -15,11 +15,11 @@ const chromium = needs('chromium');
 const phone = { width: 360, height: 740 };
 
 /**
- * Plays an owner whose service is to take versions that need more than the service has. Each test
+ * Tests an owner who upgrades a service to versions that need more than the service has. Each test
  * continues where the previous one stopped.
  */
 describe.skipIf(!chromium.isAvailable)(
-  `a version with other needs in the dashboard${chromium.note}`,
+  `a version with other requirements in the dashboard${chromium.note}`,
   () => {
     let world: World;
     let provider: TestProvider;
@@ -56,7 +56,8 @@ describe.skipIf(!chromium.isAvailable)(
       await watched.context.addCookies([{ name, value, url }]);
       return async () => {
         await stack.disposeAsync();
-        // The person goes to the provider, which is another origin, on purpose.
+        // The person goes to the provider, which is another origin, so the browser fixture
+        // complains.
         const others = watched.complaints.filter((each) => !each.includes(provider.issuer));
         if (others.length > 0) throw new Error(others.join('\n'));
       };
@@ -114,7 +115,7 @@ components:
       expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(phone.width);
     };
 
-    test('asks for a new variable and a further secret, and for nothing that it has', async () => {
+    test('asks for a new variable and a further secret, but not for what the service has', async () => {
       await publish(document(inAreas(), '[{ token: [], key: [] }]'), 2);
       const form = await seeChanges(2);
       await form.getByText('The area of your notes.').waitFor();
@@ -156,7 +157,7 @@ components:
       });
     });
 
-    test('goes to the provider for an account, and is taken after coming back', async () => {
+    test('leads to the provider for an account, and is in use when the person comes back', async () => {
       await publish(document(inAreas(), '[{ oauth: [] }]'), 4);
       const form = await seeChanges(4);
       await form.getByRole('button', { name: 'Continue to Mock' }).waitFor();

@@ -22,8 +22,8 @@ const chromium = needs('chromium');
 const phone = { width: 360, height: 740 };
 
 /**
- * The dashboard that a gateway serves, with all components running. Each test continues on the page
- * where the previous test stopped.
+ * Tests the dashboard that a gateway serves, with all components running. Each test continues on
+ * the page where the previous test stopped.
  */
 describe.skipIf(!chromium.isAvailable)(`the dashboard of a running gateway${chromium.note}`, () => {
   let url: string;
@@ -78,7 +78,7 @@ describe.skipIf(!chromium.isAvailable)(`the dashboard of a running gateway${chro
     expect(await findAccessibilityProblems(page)).toEqual([]);
   });
 
-  test('comes with the licences of the packages in it', async () => {
+  test('serves the licences of the packages that it contains', async () => {
     const answer = await fetch(`${url}/third-party-licenses.txt`);
     expect(answer.headers.get('content-type')).toContain('text/plain');
     const text = await answer.text();

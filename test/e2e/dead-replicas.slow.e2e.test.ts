@@ -8,8 +8,8 @@ import { createAgent, successfulBodyOf, startWorld, pollUntil } from '../support
 import type { Agent, World } from '../support/world.ts';
 
 /**
- * The components run in this process, and the replica that a test kills or stops in one of its own.
- * NATS divides the requests between the two at random.
+ * All components run in this process. The replica that a test kills or stops runs in a process of
+ * its own. NATS divides the requests between the two at random.
  */
 let world: World;
 let agent: Agent;
@@ -50,11 +50,11 @@ const countHitsOf = ({ path }: SentCall) =>
   world.upstream.hits.filter(({ url }) => url === path).length;
 const repliesOf = (calls: readonly SentCall[]) => Promise.all(calls.map(({ reply }) => reply));
 
-/** `called`, `outcome_unknown`, or the whole body of another error. */
+/** Returns `called`, `outcome_unknown`, or the whole body of another error. */
 const outcomeOf = ({ body }: Reply): string =>
   body.status ?? (body.error === 'outcome_unknown' ? body.error : JSON.stringify(body));
 
-/** The number of outcomes in the audit log for each of the calls that were answered. */
+/** Returns how many outcomes the audit log has for each of the answered calls. */
 async function countOutcomes(replies: readonly Reply[]): Promise<number[]> {
   const ids = replies.map(({ body }) => body.audit_id as string);
   const rows = await world.tables.query(
@@ -69,7 +69,7 @@ const untilRecorded = (replies: readonly Reply[]) =>
   pollUntil(async () => !(await countOutcomes(replies)).includes(0), 'the records of the calls');
 
 describe('a killed executor', () => {
-  test('costs its reads a repetition, and leaves its non-reads unknown or done, each sent once', async () => {
+  test('has its reads repeated; its non-reads are sent only once, and end as called or as unknown', async () => {
     await using executor = await startReplica(world, 'executor');
     world.upstream.delayMs = 5_000;
     const [reads, writes] = [sendCalls('GET'), sendCalls('POST')];
@@ -86,7 +86,7 @@ describe('a killed executor', () => {
     const writeReplies = await repliesOf(writes);
 
     expect(readReplies.map(outcomeOf)).toEqual(reads.map(() => 'called'));
-    // Two seconds where the machine is not busy.
+    // It takes two seconds if the machine is not busy.
     expect(readMs).toBeLessThan(10_000);
     expect(reads.some((call) => countHitsOf(call) === 2)).toBe(true);
     expect(Math.max(...reads.map(countHitsOf))).toBe(2);
@@ -99,7 +99,7 @@ describe('a killed executor', () => {
 });
 
 describe('an executor that hangs', () => {
-  test('while it has calls in hand sends none of its non-reads twice, and the calls get their answers', async () => {
+  test('sends no non-read twice if it hangs during calls, and then answers the calls', async () => {
     await using executor = await startReplica(world, 'executor');
     world.upstream.delayMs = 2_000;
     const [reads, writes] = [sendCalls('GET'), sendCalls('POST')];
@@ -115,14 +115,15 @@ describe('an executor that hangs', () => {
 
     expect(replies.map(outcomeOf)).toEqual(replies.map(() => 'called'));
     expect(writes.map(countHitsOf)).toEqual(writes.map(() => 1));
-    // Disposing lets the executor finish and record what it had in hand.
+    // Disposing lets the executor finish and record the calls that it is handling.
     await executor[Symbol.asyncDispose]();
-    // Records are stored in their order, so a later one shows that these are stored.
+    // Records are stored in order, so the record of a later call shows that the earlier ones are
+    // stored.
     await untilRecorded([await sendCall('GET').reply]);
     expect(await countOutcomes(replies)).toEqual(replies.map(() => 1));
   });
 
-  test('before it takes its calls sends none of those that another executor was asked for', async () => {
+  test('sends no call that another executor was asked to send instead, if it hangs before it takes the call', async () => {
     await using executor = await startReplica(world, 'executor');
     executor.signal('SIGSTOP');
     const writes = sendCalls('POST');
@@ -132,7 +133,7 @@ describe('an executor that hangs', () => {
     await executor[Symbol.asyncDispose]();
 
     expect(outcomes).toContain('called');
-    // On a busy machine the other executor may be taken for dead as well.
+    // On a busy machine the other executor may be considered dead as well.
     expect(outcomes.filter((outcome) => !/^(called|outcome_unknown)$/.test(outcome))).toEqual([]);
     const hits = writes.map(countHitsOf);
     expect(Math.max(...hits)).toBe(1);
@@ -140,7 +141,7 @@ describe('an executor that hangs', () => {
   });
 });
 
-test('killed replicas of policy, auth and registry cost no call anything but time', async () => {
+test('killed replicas of policy, auth and registry delay calls, but no call fails', async () => {
   await using stack = new AsyncDisposableStack();
   const components = ['policy', 'auth', 'registry'] as const;
   const replicas = await Promise.all(
@@ -158,7 +159,8 @@ test('killed replicas of policy, auth and registry cost no call anything but tim
     }
   };
   const backgroundCalls = Promise.all(Array.from({ length: 8 }, callOn));
-  // Stopped replicas still get their share of the requests, and then take them with them.
+  // Stopped replicas still receive their share of the requests, which are lost when the replicas
+  // are killed.
   await sleep(500);
   for (const replica of replicas) replica.signal('SIGSTOP');
   await sleep(600);
@@ -167,7 +169,7 @@ test('killed replicas of policy, auth and registry cost no call anything but tim
   await backgroundCalls;
 
   expect(outcomes.filter((outcome) => outcome !== 'called')).toEqual([]);
-  // Two seconds where the machine is not busy.
+  // It takes two seconds if the machine is not busy.
   expect(slowestMs).toBeLessThan(10_000);
   expect(slowestMs).toBeGreaterThan(900);
 });

@@ -9,7 +9,7 @@ import { programEnv } from '../support/program-env.ts';
 import { pollUntil } from '../support/world.ts';
 
 test(
-  'npm run demo plays every scene, stays with an agent that keeps asking when told to, and exits with 0',
+  'npm run demo plays every scene; with --stay it continues with an agent that sends calls, and exits with 0',
   { timeout: 300_000 },
   async () => {
     // The demo gets its own environment, because vitest sets variables such as BASE_URL that would

@@ -28,15 +28,16 @@ const waysOfAgent = (agent: Agent) => waysOf(scene.world.url, agent);
 const restWayOf = (agent: Agent) => waysOfAgent(agent).slice(0, 1) as [Way];
 
 /**
- * Each case spells a denied call in another way: its host, path, service, action, argument or tool.
+ * Each case spells a forbidden call in another way: its host, path, service, action, argument or
+ * tool.
  */
-describe('the upstream receives nothing for', () => {
+describe('calls that must not reach the upstream', () => {
   let hitsBefore: number;
   beforeEach(() => {
     hitsBefore = countHits();
   });
 
-  describe('a call that a deny rule covers,', () => {
+  describe('a call that a deny rule covers', () => {
     let reckless: Agent;
     let careful: Agent;
     beforeAll(async () => {
@@ -47,7 +48,7 @@ describe('the upstream receives nothing for', () => {
     });
 
     test.for(writeAttempts.map((attempt) => [attempt.what, attempt] as const))(
-      'made by %s',
+      'is denied when made by %s',
       async ([, { call }]) => {
         const attemptedCall = call(scene.world.upstream);
         for (const agent of [reckless, careful]) {
@@ -60,7 +61,7 @@ describe('the upstream receives nothing for', () => {
     );
 
     test.for(spelledNames.map((url) => [url] as const))(
-      'made by raw HTTP to the host spelled %s',
+      'is denied when made by raw HTTP to the host spelled %s',
       async ([url]) => {
         const answer = await restWayOf(reckless)[0].call({ service: 'http', method: 'POST', url });
         expect(answer.outcome, JSON.stringify(answer.body)).toBe('denied');
@@ -70,7 +71,7 @@ describe('the upstream receives nothing for', () => {
 
   const everyDenied = [...deniedCalls, ...spelledCalls];
   test.for(everyDenied.map((deniedCall) => [deniedCall.what, deniedCall] as const))(
-    'a call that a deny rule covers, in the spelling: %s',
+    'a call that a deny rule covers is denied in the spelling: %s',
     async ([, { deny, call, allowedCall }]) => {
       const { agent, addRule: rule, world } = scene;
       const port = world.upstream.host.split(':')[1] ?? '';
@@ -97,13 +98,13 @@ describe('the upstream receives nothing for', () => {
     },
   );
 
-  describe('an agent that is allowed everything, and calls', () => {
+  describe('an agent that is allowed everything', () => {
     let unrestrictedAgent: Agent;
     beforeAll(async () => {
       unrestrictedAgent = await scene.agent('free', 'allow *:*:*');
     });
 
-    test.for(crookedTargets.map((url) => [url] as const))('the URL %s', async ([target]) => {
+    test.for(crookedTargets.map((url) => [url] as const))('cannot call the URL %s', async ([target]) => {
       const url = targetAt(target, scene.world.upstream.host);
       const { outcome: answer } = await restWayOf(unrestrictedAgent)[0].call({
         service: 'http',
@@ -115,7 +116,7 @@ describe('the upstream receives nothing for', () => {
     });
 
     test.for(overridingCalls)(
-      'that asks for another request than its key names: %s',
+      'cannot make a call that would send another request than its permission key names: %s',
       async ([, call]) => {
         for (const way of 'action' in call
           ? waysOfAgent(unrestrictedAgent)
@@ -126,7 +127,7 @@ describe('the upstream receives nothing for', () => {
       },
     );
 
-    test('the host by another spelling of its address', async () => {
+    test('cannot call the host by another spelling of its address', async () => {
       const port = scene.world.upstream.host.split(':')[1];
       for (const host of ['[::ffff:127.0.0.1]', '[::ffff:7f00:1]', '[::1]', '0.0.0.0']) {
         const url = `http://${host}:${port}/notes/x`;
@@ -140,7 +141,7 @@ describe('the upstream receives nothing for', () => {
       expect(countHits()).toBe(hitsBefore);
     });
 
-    test.for(strangeNames)('the service %j, the action %j', async ([service, action]) => {
+    test.for(strangeNames)('cannot call the service %j, the action %j', async ([service, action]) => {
       for (const way of waysOfAgent(unrestrictedAgent)) {
         const { outcome: answer } = await way.call({ service, action, params: { topic: 'x' } });
         expect(answer, way.by).toMatch(
@@ -150,7 +151,7 @@ describe('the upstream receives nothing for', () => {
       expect(countHits()).toBe(hitsBefore);
     });
 
-    test.for(strangeTools.map((tool) => [tool] as const))('the tool %j', async ([tool]) => {
+    test.for(strangeTools.map((tool) => [tool] as const))('cannot call the tool %j', async ([tool]) => {
       const { outcome: answer } = await callToolByMcp(
         scene.world.url,
         unrestrictedAgent.key,
@@ -162,7 +163,7 @@ describe('the upstream receives nothing for', () => {
     });
   });
 
-  describe('an agent that may write one topic, and calls for another topic:', () => {
+  describe('an agent that may write certain topics only', () => {
     let narrowAgent: Agent;
     beforeAll(async () => {
       narrowAgent = await scene.agent(
@@ -172,7 +173,7 @@ describe('the upstream receives nothing for', () => {
       );
     });
 
-    test.for(otherTopics.map((topic) => [topic] as const))('%j', async ([topic]) => {
+    test.for(otherTopics.map((topic) => [topic] as const))('needs an approval for the topic %j, unless the topic is invalid', async ([topic]) => {
       for (const way of waysOfAgent(narrowAgent)) {
         const { outcome: answer } = await way.call(write(topic));
         expect(answer, way.by).toMatch(/^(pending_approval|invalid_params)$/);
@@ -183,22 +184,22 @@ describe('the upstream receives nothing for', () => {
 });
 
 /**
- * Makes the calls of the first test without a deny rule: they are sent, which shows that only the
+ * Makes the calls of the first test without a deny rule. They are sent, which shows that only the
  * deny rule stopped them.
  */
 test.for(writeAttempts.map((attempt) => [attempt.what, attempt] as const))(
   'a call made by %s is sent if no rule denies it',
   async ([, { call }]) => {
-    const before = countHits();
-    const agent = await scene.agent(`control-${before}`, 'allow *:*:*');
+    const hitsBefore = countHits();
+    const agent = await scene.agent(`control-${hitsBefore}`, 'allow *:*:*');
     const wantedCall = call(scene.world.upstream);
     const { permission_keys: keys } = successfulBodyOf(
       await agent.post('/v1/actions/validate', wantedCall),
     );
     expect((await restWayOf(agent)[0].call(wantedCall)).outcome).toBe('called');
-    expect(countHits()).toBe(before + 1);
+    expect(countHits()).toBe(hitsBefore + 1);
 
-    // The permission key, which rules are compared with, must equal the request that arrived,
+    // Rules are compared with the permission key. So the key must equal the arrived request,
     // character by character.
     if ('action' in wantedCall) return;
     const { method, headers, url } = scene.world.upstream.hits.at(-1)!;
@@ -214,7 +215,7 @@ test('a remembered permission for an argument that looks like a wildcard covers 
     ['**', '/notes/%2A%2A'],
     ['%2A', '/notes/%252A'],
   ] as const) {
-    const before = countHits();
+    const hitsBefore = countHits();
     const id = (await call(write(topic))).body.approval_id;
     successfulBodyOf(
       await world.admin.post(`/v1/approvals/${id}/resolve`, {
@@ -222,14 +223,17 @@ test('a remembered permission for an argument that looks like a wildcard covers 
         ttl: '1h',
       }),
     );
-    await pollUntil(() => countHits() > before, 'the replay');
+    await pollUntil(() => countHits() > hitsBefore, 'the replay');
     expect(world.upstream.hits.at(-1)?.url).toBe(path);
     expect((await call(write(topic))).outcome).toBe('called');
     expect((await call(write('any'))).outcome).toBe('pending_approval');
   }
 });
 
-/** Appends the suffix to the host name, before the port. */
+/**
+ * Replaces HOST by the host name and the port. Dots after HOST are put between the name and the
+ * port.
+ */
 function targetAt(target: string, host: string): string {
   const [name = '', port = ''] = host.split(':');
   return target.replace(/HOST(\.*)/, `${name}$1:${port}`);

@@ -17,7 +17,7 @@ const notAllowed = { status: 400, error: 'invalid_request' };
 const tooLarge = { status: 413, error: 'too_large' };
 const wrongType = { status: 415, error: 'unsupported_media_type' };
 
-/** Requests that the gateway refuses for their form alone, before it looks at their content. */
+/** Requests with an invalid form. The gateway refuses them before it looks at their content. */
 export const badBodies: BadInput[] = [
   { what: 'truncated JSON', send: sendBody('{"service": "github"'), ...notJson },
   { what: 'JSON with a trailing comma', send: sendBody('{"service": "github",}'), ...notJson },

@@ -21,7 +21,7 @@ export const badConnectionCalls: BadInput[] = [
     tells: /"path":"url"/,
   },
   {
-    what: 'a call through a connection to a path',
+    what: 'a call through a connection with a path instead of a full URL',
     send: callThrough({ url: '/user' }),
     ...invalidRequest,
     tells: /full URL/,
@@ -51,7 +51,7 @@ export const badConnectionCalls: BadInput[] = [
     tells: /"path":"service"/,
   },
   {
-    what: 'a call through a connection that does not exist, and names it',
+    what: 'a call through a connection that does not exist, and names the connection',
     send: callThrough({}),
     status: 424,
     error: 'credential_missing',
@@ -73,7 +73,7 @@ export const badConnectionCalls: BadInput[] = [
   },
 ];
 
-/** Calls through a connection that the case creates, but that its owner has not completed yet. */
+/** Each case creates a connection that its owner has not completed, and sends a call through it. */
 export const earlyConnectionCalls: BadInput[] = [
   {
     what: 'a call through an uncompleted connection, and says where to complete it',

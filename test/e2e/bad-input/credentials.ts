@@ -30,8 +30,8 @@ const misspellKey = (key: string) =>
   key.slice(0, 20) + (key[20] === 'x' ? 'y' : 'x') + key.slice(21);
 
 /**
- * Requests with a credential that is malformed, expired or revoked, that is for another purpose, or
- * that comes from the wrong place.
+ * Requests whose credential is malformed, expired, revoked or made for another purpose, or whose
+ * sender or origin may not use the credential.
  */
 export const badCredentials: BadInput[] = [
   {

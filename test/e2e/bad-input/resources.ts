@@ -40,7 +40,7 @@ const expireApproval = ({ world }: Scene, id: string) =>
   );
 
 /**
- * Requests about approvals and other resources that this caller may not use, or that are invalid.
+ * Requests about approvals and other resources that are invalid, or that this caller may not send.
  */
 export const badDecisions: BadInput[] = [
   {
@@ -93,7 +93,7 @@ export const badDecisions: BadInput[] = [
     error: 'remember_keys_not_offered',
   },
   {
-    what: 'remember_keys of which one is in no suggested rule (tier)',
+    what: 'remember_keys with one key that no suggested rule (tier) contains',
     send: (scene) =>
       rememberApproval({
         remember_keys: [...scene.approval.permission_keys, 'org/github:delete_label:*'],
@@ -151,7 +151,7 @@ export const badDecisions: BadInput[] = [
     tells: /effect/,
   },
   {
-    what: 'a template that does not exist, and names the nearest',
+    what: 'a template that does not exist, and names the most similar template',
     send: ({ admin }) => admin.post('/v1/services', { template: 'gihub' }),
     ...missing,
     tells: /github/,
@@ -250,7 +250,7 @@ export const lateDecisions: BadInput[] = [
     error: 'conflict',
   },
   {
-    what: 'a call with a secret that was deleted, and names it',
+    what: 'a call with a secret that was deleted, and names the secret',
     send: async ({ admin, bot }) => {
       const secret = successfulBodyOf(
         await admin.post('/v1/secrets', {
@@ -269,7 +269,7 @@ export const lateDecisions: BadInput[] = [
     tells: /"secret":"org\/sendgrid_api_key"/,
   },
   {
-    what: 'an expired file',
+    what: 'the download of an expired file',
     send: async ({ world: { tables }, admin }) => {
       const id = randomUUID();
       await tables.query(

@@ -7,8 +7,8 @@ import { createAgent, successfulBodyOf, startWorld } from '../../support/world.t
 import type { Agent, World } from '../../support/world.ts';
 
 /**
- * The people, agents and resources that the bad input concerns. One call of `bot` waits for its
- * approval throughout.
+ * The people, agents and resources that the bad requests use. A call of `bot` waits for its
+ * approval all the time.
  */
 export interface Scene extends AsyncDisposable {
   readonly world: World;
@@ -21,14 +21,14 @@ export interface Scene extends AsyncDisposable {
   /** The admin of another org, whose agent has raised an approval. */
   readonly stranger: Person;
   readonly strangersApprovalId: string;
-  /** An undecided approval of a call by `bot`. */
+  /** The approval of the call by `bot` that waits for a decision. */
   readonly approval: { readonly approval_id: string; readonly permission_keys: string[] };
-  /** Sends a request with the bot's key, byte by byte as given. */
+  /** Sends a request with the bot's key. Path and body are sent unchanged. */
   readonly sendRawRequest: (request: RawRequest) => Promise<Reply>;
 }
 
 export interface BadInput {
-  /** The test's name after "the gateway refuses, …". */
+  /** The end of the test's name, after "it refuses". */
   readonly what: string;
   readonly send: (scene: Scene) => Promise<Reply>;
   readonly status: number;

@@ -7,13 +7,13 @@ const invalidParams = { status: 400, error: 'invalid_params' };
 const missing = { status: 404, error: 'not_found' };
 const conflict = { status: 409, error: 'conflict' };
 
-const createOrgSecret = async ({ admin }: Scene): Promise<string> => {
+const findOrgSecret = async ({ admin }: Scene): Promise<string> => {
   const { body } = await admin.get('/v1/secrets');
   return body.items.find(({ name }: { name: string }) => name === 'github_token').id;
 };
 const sendToSecret = (method: 'patch' | 'post', pathEnd: string, body?: unknown) => {
   return async (scene: Scene) =>
-    scene.admin[method](`/v1/secrets/${await createOrgSecret(scene)}${pathEnd}`, body);
+    scene.admin[method](`/v1/secrets/${await findOrgSecret(scene)}${pathEnd}`, body);
 };
 const requestSecret = (body: unknown) => (scene: Scene) =>
   scene.bot.post('/v1/secrets/requests', body);
@@ -37,7 +37,7 @@ export const badSecrets: BadInput[] = [
     tells: /name/,
   },
   {
-    what: 'a value in a change of hosts',
+    what: 'a new value in a PATCH of a secret',
     send: sendToSecret('patch', '', { value: 'CANARY-misplaced' }),
     ...invalid,
     tells: /value/,
@@ -58,7 +58,7 @@ export const badSecrets: BadInput[] = [
   {
     what: "a member's change of the org's secret",
     send: async (scene) =>
-      scene.member.patch(`/v1/secrets/${await createOrgSecret(scene)}`, {
+      scene.member.patch(`/v1/secrets/${await findOrgSecret(scene)}`, {
         allowed_hosts: ['evil.example'],
       }),
     status: 403,
@@ -92,13 +92,13 @@ export const badSecrets: BadInput[] = [
     tells: /value/,
   },
   ...['8d', '1s', 'soon'].map((ttl) => ({
-    what: `a link that works for ${ttl}`,
+    what: `a request for a link that works for ${ttl}`,
     send: requestSecret({ name: 'wanted', ttl }),
     ...invalidParams,
     tells: /ttl/,
   })),
   {
-    what: 'a request for an invalid host',
+    what: 'a request for a secret with an invalid host',
     send: requestSecret({ name: 'wanted', allowed_hosts: ['javascript:alert(1)'] }),
     ...invalidParams,
   },
@@ -109,12 +109,12 @@ export const badSecrets: BadInput[] = [
     tells: /org\/github_token/,
   },
   ...[randomUUID(), 'x'.repeat(43), '..%2F..%2Fsecrets', '%00'].map((token) => ({
-    what: `the link ${token}`,
+    what: `a value sent to the unknown link ${token}`,
     send: provideSecret(token, providedValue),
     ...missing,
   })),
   {
-    what: 'a link without confirmed hosts',
+    what: 'a value without confirmed hosts',
     send: provideSecret('x', { value: 'CANARY-filled' }),
     ...invalid,
     tells: /allowed_hosts/,

@@ -41,7 +41,7 @@ export const badSignIns: BadInput[] = [
     error: 'too_large',
   },
   {
-    what: 'a sign-in with an unknown field, and names the nearest',
+    what: 'a sign-in with an unknown field, and names the most similar field',
     send: sendSignIn({ ...unknownAccount, orgs: 'x' }),
     ...invalid,
     tells: /"did_you_mean":"org"/,
@@ -69,7 +69,7 @@ export const badSignIns: BadInput[] = [
     { origin: 'null' },
     { 'sec-fetch-site': 'cross-site' },
   ].map((headers) => ({
-    what: `a sign-in from elsewhere (${JSON.stringify(headers)})`,
+    what: `a sign-in from another site (${JSON.stringify(headers)})`,
     send: sendSignIn(unknownAccount, headers),
     ...forbidden,
   })),
@@ -82,7 +82,7 @@ export const badSignIns: BadInput[] = [
     }),
   ),
   {
-    what: 'an invitation with an unknown role, and names the nearest',
+    what: 'an invitation with an unknown role, and names the most similar role',
     send: inviteUser({ email: 'a@example.com', role: 'admins' }),
     ...invalid,
     tells: /"did_you_mean":"admin"/,
@@ -118,7 +118,7 @@ export const badSignIns: BadInput[] = [
   },
   { what: 'an empty change of the org', send: changeOrg({}), ...invalid },
   {
-    what: 'an unknown setting of the org, and names the nearest',
+    what: 'an unknown setting of the org, and names the most similar setting',
     send: changeOrg({ approval_ttl_second: 60 }),
     ...invalid,
     tells: /"did_you_mean":"approval_ttl_seconds"/,
@@ -157,7 +157,7 @@ export const badSignIns: BadInput[] = [
   })),
   ...['https://169.254.169.254', 'https://127.0.0.1:1', 'https://[::1]', 'http://10.0.0.1'].map(
     (issuer) => ({
-      what: `a sign-in provider inside (${issuer})`,
+      what: `a sign-in provider at the internal address ${issuer}`,
       send: putProvider({ issuer }),
       status: 400,
       error: 'invalid_params',

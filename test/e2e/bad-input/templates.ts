@@ -36,9 +36,7 @@ const aliasBomb = `a: &a [x, x, x, x, x, x, x, x, x]\n${['b', 'c', 'd', 'e', 'f'
   })
   .join('')}`;
 
-/**
- * Invalid templates, imports and searches. A refused template leaves no part of it in the database.
- */
+/** Invalid templates, imports and searches. A refused template leaves nothing in the database. */
 export const badTemplates: BadInput[] = [
   {
     what: 'a truncated template, and names the line',
@@ -146,7 +144,7 @@ export const badTemplates: BadInput[] = [
     tells: /"path":"key"/,
   },
   {
-    what: 'an unknown template, and names the nearest',
+    what: 'an unknown template, and names the most similar template',
     send: ({ admin }) => admin.get('/v1/templates/gihub'),
     ...missing,
     tells: /"did_you_mean":"github"/,

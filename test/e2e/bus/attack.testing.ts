@@ -10,8 +10,8 @@ import { startUnrestrictedNats } from '../../support/unrestricted-nats.ts';
 
 interface ReceivedRequest {
   /**
-   * The component that received the request. JetStream delivers an event under the event's own
-   * subject.
+   * The component that received the request. `subject` can belong to another component, because
+   * JetStream delivers an event under the event's own subject.
    */
   readonly component: Component;
   readonly subject: string;
@@ -19,9 +19,7 @@ interface ReceivedRequest {
   readonly reply: string | undefined;
 }
 
-/**
- * A bus on which every component answers. An attacker on it has the credentials of one component.
- */
+/** A bus on which every component answers. An attacker has the credentials of one component. */
 export interface Stage extends AsyncDisposable {
   /**
    * `as` returns a component's own connection; `readerOf` returns the connection with which the
@@ -29,15 +27,15 @@ export interface Stage extends AsyncDisposable {
    */
   as(component: Component): NatsConnection;
   readerOf(component: 'audit' | 'notifier' | 'policy'): NatsConnection;
-  /** The subject prefix by which components call JetStream's API. */
+  /** The prefix of the subjects with which components call JetStream's API. */
   readonly apiPrefix: string;
   /** Access to the streams with the rights of the migration, for checks. */
   readonly streamManager: JetStreamManager;
   /** Every request that reached a component, from any sender. */
   readonly requests: ReceivedRequest[];
   /**
-   * Resolves when every message published so far has arrived, and every message that a component
-   * published as a reaction.
+   * Resolves when all messages published so far have arrived, and all messages that components
+   * published in reaction.
    */
   settle(): Promise<void>;
 }
@@ -67,8 +65,8 @@ export async function openStage(): Promise<Stage> {
 }
 
 /**
- * Starts a bus on a server without permissions, on which each attack must succeed: otherwise its
- * failure in production's setting would prove nothing.
+ * Starts a bus on a server without permissions. Each attack must succeed on this bus: otherwise its
+ * failure on the bus with production's permissions would prove nothing.
  */
 export async function openUnrestrictedStage(): Promise<Stage> {
   await using startup = new AsyncDisposableStack();

@@ -16,7 +16,7 @@ describe('an attack on the bus with the stolen credentials of one component', ()
   });
   afterAll(() => stage[Symbol.asyncDispose]());
 
-  test.for(attacks)('fails, with those of $thief: $name', async (attack) => {
+  test.for(attacks)('fails with the credentials of $thief: $name', async (attack) => {
     const thiefConnection = connectionOf(stage, attack);
     let hasSucceeded: () => Promise<boolean> | boolean = () => true;
     const violations = await violationsOf(thiefConnection, async () => {
@@ -24,14 +24,14 @@ describe('an attack on the bus with the stolen credentials of one component', ()
       await stage.settle();
     });
     expect(await hasSucceeded()).toBe(false);
-    // Violations prove that the thief really sent the attack. The server must report some exactly
-    // if the case says that the server refuses the attack.
+    // Permission violations prove that the server refused messages of the thief. There must be some
+    // if the case expects a refusal, and none otherwise.
     expect(violations.size > 0).toBe(attack.isRefused === true);
   });
 
-  // The controls start a server each, so `npm test` takes a fixed sample of them.
+  // Each of these control tests starts a server, so `npm test` runs a fixed sample of them.
   test.for(attacks.filter((_, index) => index % controlStep === 0))(
-    'succeeds on a NATS server without permissions, with those of $thief: $name',
+    'succeeds on a NATS server without permissions, with the credentials of $thief: $name',
     async (attack) => {
       await using unrestricted = await openUnrestrictedStage();
       const version = unrestricted.as('gateway').info?.version ?? '';

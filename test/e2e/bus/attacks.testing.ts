@@ -17,11 +17,11 @@ export interface Attack {
    */
   readonly isRefused?: true;
   /**
-   * Tells for a version of nats-server whether the attack can succeed on it; without this member it
-   * can on every version.
+   * Tells whether the attack can succeed on this version of nats-server. Absent if it can succeed
+   * on every version.
    */
   readonly worksOn?: (version: string) => boolean;
-  /** Makes the attack, and returns a function that tells whether the attack succeeded. */
+  /** Carries out the attack, and returns a function that tells whether the attack succeeded. */
   run(stage: Stage): Promise<() => Promise<boolean> | boolean>;
 }
 
@@ -59,14 +59,16 @@ async function bounceFile(stage: Stage, body: string, reply: string): Promise<vo
   stage.as('gateway').publish(`${stage.apiPrefix}.DIRECT.GET.OBJ_files`, query, { reply });
 }
 
-/** A call of JetStream's API by its standard subject, and by the subject that components use. */
+/**
+ * The two subjects of a JetStream API call: the standard subject, and the one that components use.
+ */
 const apiSubjectsOf = (call: string) => [`$JS.API.${call}`, `STORE.API.${call}`];
 
 const countEvents = async ({ streamManager: store }: Stage) =>
   (await store.streams.info('EVENTS')).state.messages;
 const countRecords = async ({ streamManager: store }: Stage) =>
   (await store.streams.info('AUDIT')).state.messages;
-/** The durable consumer `audit` of the stream AUDIT, or any other one of the stream EVENTS. */
+/** Returns the durable consumer `audit` of the stream AUDIT, or a consumer of the stream EVENTS. */
 const findConsumer = (
   { streamManager: store }: Stage,
   name: string,
@@ -75,7 +77,10 @@ const findConsumer = (
 const storeEvent = (stage: Stage, subject: string, body: string) =>
   stage.as(subject.split('.')[1] as Component).request(subject, body, { timeout: 5_000 });
 
-/** A subject that each reader's durable consumer delivers, and that consumer. */
+/**
+ * For each reader: a subject that its durable consumer delivers, and `stream.consumer` of that
+ * consumer.
+ */
 const deliveries = {
   audit: { subject: 'aud.audit.x', next: 'AUDIT.audit' },
   notifier: { subject: 'evt.notifier.x', next: 'EVENTS.notifier' },
@@ -83,7 +88,7 @@ const deliveries = {
 } as const;
 
 /**
- * An attack: the thief stores an event, and asks its durable consumer for the event with the
+ * The thief stores an event. Then it asks its own durable consumer for the event and gives the
  * endpoint as the reply subject, so that JetStream sends the event to the endpoint.
  */
 const attackByDelivery = (thief: 'audit' | 'notifier' | 'policy', endpoint: string): Attack => ({
@@ -106,8 +111,8 @@ const attackByDelivery = (thief: 'audit' | 'notifier' | 'policy', endpoint: stri
 });
 
 /**
- * An attack: the thief sends a request whose reply subject is a JetStream API call, so that the
- * responder's answer makes that call.
+ * The thief sends a request whose reply subject is a JetStream API call, so that the answer of the
+ * responding component makes that call.
  */
 const attacksByReply = (call: string, hasSucceeded: (stage: Stage) => Promise<boolean>): Attack[] =>
   (
@@ -128,7 +133,7 @@ const attacksByReply = (call: string, hasSucceeded: (stage: Stage) => Promise<bo
 
 export const attacks: Attack[] = [
   {
-    name: 'a request to an endpoint that is not for the component',
+    name: 'a request to an endpoint that the thief may not call',
     thief: 'notifier',
     isRefused: true,
     async run(stage) {
@@ -151,7 +156,7 @@ export const attacks: Attack[] = [
   attackByDelivery('notifier', 'rpc.approvals.v1.resolve'),
   attackByDelivery('policy', 'rpc.executor.v1.execute'),
   {
-    name: "an upstream's answer, read from the store into an endpoint",
+    name: "an upstream's answer, sent from the object store to an endpoint",
     thief: 'gateway',
     async run(stage) {
       const hasSucceeded = watchEndpoint(stage, plantRulesSubject);
@@ -199,7 +204,7 @@ export const attacks: Attack[] = [
     },
   },
   {
-    name: 'a consumer of all events',
+    name: 'creating a consumer of all events',
     thief: 'gateway',
     isRefused: true,
     async run(stage) {
@@ -294,7 +299,7 @@ export const attacks: Attack[] = [
     ),
   ),
   {
-    name: "the stream's acknowledgement, which holds a sequence, sent to the purge of a stream up to a sequence",
+    name: "the stream's acknowledgement, sent as a request to purge a stream, because it contains a sequence number",
     thief: 'gateway',
     worksOn: (version) => version.startsWith('2.10.'),
     async run(stage) {

@@ -63,7 +63,7 @@ const subjectsOf = (component: Component) =>
     publish.map((subject) => ({ user: name, subject: subject.replace(/[*>]$/, 'x') })),
   );
 
-describe('whatever reply subject a component sets on its messages', { timeout: 300_000 }, () => {
+describe('the answers to messages of a component', { timeout: 300_000 }, () => {
   let stage: Stage;
   beforeAll(async () => {
     stage = await openStage();
@@ -71,7 +71,7 @@ describe('whatever reply subject a component sets on its messages', { timeout: 3
   afterAll(() => stage[Symbol.asyncDispose]());
 
   test.for(components.map((component) => [component]))(
-    'the answers to %s reach only subjects that this component may publish to anyway',
+    'go only to subjects to which the component may publish anyway, whatever reply subject it sets: %s',
     async ([component = 'gateway']) => {
       const subjects = subjectsOf(component);
       const ownSubjects = new Set(subjects.map(({ subject }) => subject));
@@ -92,7 +92,8 @@ describe('whatever reply subject a component sets on its messages', { timeout: 3
       }
       await stage.settle();
 
-      // Every request arrived, except those whose reply subject the server accepts from no client.
+      // Every request arrived, except requests with a reply subject that the server accepts from no
+      // client.
       const rpcSubjectCount = subjects.filter(({ subject }) => subject.startsWith('rpc.')).length;
       const acceptedReplies = foreignReplySubjects.filter(
         (reply) => !/^(\$JS\.ACK|_R_)\./.test(reply),
@@ -129,8 +130,8 @@ describe('whatever reply subject a component sets on its messages', { timeout: 3
 const isHandled = (reply: string | undefined) => reply?.startsWith('_R_.') === true;
 
 /**
- * The body to send to a subject: a valid one for JetStream's endpoints, and `question` for every
- * other subject, by which the test recognises its own requests.
+ * The body to send to a subject: a valid body for JetStream's endpoints, and `questionBody` for
+ * every other subject. The test recognises its own requests by `questionBody`.
  */
 function bodyFor(subject: string): string {
   if (subject.includes('CONSUMER.MSG.NEXT')) return JSON.stringify({ batch: 1, no_wait: true });

@@ -11,7 +11,10 @@ export interface CarelessUpstream extends Disposable {
   readonly receivedCredentials: ReadonlyMap<string, ReadonlySet<string>>;
 }
 
-/** Paths of the upstream, each of which repeats the request's credential in another way. */
+/**
+ * The paths of the upstream. The answer of each path repeats the request's credential in another
+ * way.
+ */
 export const carelessPaths = [
   '/body',
   '/headers',

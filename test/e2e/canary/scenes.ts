@@ -12,7 +12,7 @@ import { carelessPaths } from './careless-upstream.ts';
 import type { CarelessUpstream } from './careless-upstream.ts';
 
 /**
- * The people, agents and servers of the canary test, and every credential that the test knows, by a
+ * The people, agents and servers of the canary test, and all credentials that the test knows, by
  * name.
  */
 export interface Stage {
@@ -95,8 +95,8 @@ const createRefusalBody = (error: string, mentionedText: string | undefined) => 
 });
 
 /**
- * Begins an authorization whose code the provider refuses, with the credentials repeated in its
- * error message.
+ * Begins an authorization. The provider refuses its code, and repeats the credentials in the error
+ * message.
  */
 async function playRefusedCode(stage: Stage): Promise<void> {
   const clientSecret = stage.secrets.get('client secret of a provider app') ?? '';

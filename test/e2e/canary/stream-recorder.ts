@@ -6,13 +6,13 @@ import { repeat } from '#process';
 const readEveryMs = 10;
 
 export interface StreamRecorder extends AsyncDisposable {
-  /** What the streams' files on the disk have held so far. */
+  /** Everything that the streams' files on the disk have contained so far. */
   readonly readRecordedBytes: () => Buffer;
 }
 
 /**
  * Reads the files of the streams again and again, because the NATS server removes a message from
- * them as soon as its readers have it.
+ * them as soon as all readers have received the message.
  */
 export function recordStreams(dataDir: string): StreamRecorder {
   const recorded: Buffer[] = [];

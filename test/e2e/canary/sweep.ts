@@ -18,7 +18,7 @@ export function formsOf(secret: string): ReadonlyMap<string, Buffer> {
     ['form', new URLSearchParams({ '': secret }).toString().slice(1)],
   ]);
   // Base64 encodes three bytes at a time, so a secret within a longer text has one of three
-  // encodings, by its position.
+  // encodings, depending on its position.
   for (const alignmentPrefix of ['', 'a', 'ab']) {
     const wholeBase64 = Buffer.concat([Buffer.from(alignmentPrefix), bytes]).toString('base64');
     const innerBase64 = wholeBase64

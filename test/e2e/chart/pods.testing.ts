@@ -15,9 +15,9 @@ interface ServiceSpec {
 export type StoredSecrets = ReadonlyMap<string, Readonly<Record<string, string>>>;
 
 /**
- * Writes the files that the kubelet mounts into the pod's first container from Secrets, below a
- * folder of this machine. Returns the folder of each mount path. Throws for a Secret or a key that
- * does not exist, for which the kubelet would not start the pod.
+ * Writes the files of Secrets that the kubelet would mount into the pod's first container, below a
+ * local folder. Returns the local folder of each mount path. Throws if a Secret or key does not
+ * exist, because the kubelet would then not start the pod.
  */
 export async function mountSecrets(
   pod: PodSpec,
@@ -39,7 +39,9 @@ export async function mountSecrets(
   return folders;
 }
 
-/** Variables that the kubelet adds to every pod of a namespace for its Services. */
+/**
+ * The environment variables for the Services of a namespace, which the kubelet adds to every pod.
+ */
 export function kubeletVariables(objects: readonly KubeObject[]): Record<string, string> {
   const services = objects.filter(({ kind }) => kind === 'Service');
   const own = services.map(({ metadata, spec }) =>
@@ -49,30 +51,36 @@ export function kubeletVariables(objects: readonly KubeObject[]): Record<string,
       (spec as ServiceSpec).ports.map((port) => ({ ...port, protocol: 'TCP' })),
     ),
   );
-  // Services of other programs, with names that begin like settings.
+  // Services of other programs. The names of their variables begin like settings of the gateway.
   const others = ['kubernetes', 'gateway', 'auth', 'nats', 'health', 'oauth'].map((name) =>
     variablesOf(name, '10.96.0.13', [{ name: 'http', port: 8080, protocol: 'TCP' }]),
   );
   return Object.assign({}, ...own, ...others) as Record<string, string>;
 }
 
-/** What a pod has in a cluster and a process of this machine has not. */
+/** The local replacements for what a pod has only in a cluster. */
 export interface Substitutes {
-  /** The local port of each port of the container: all replicas share the addresses of the machine. */
+  /**
+   * The local port for each container port. All replicas share the machine's addresses, so ports
+   * differ.
+   */
   readonly ports: ReadonlyMap<number, number>;
-  /** `host:port` here of each `name:port` of a Service: there is no name server of the cluster. */
+  /**
+   * The local `host:port` for each `name:port` of a Service, because there is no DNS of a cluster.
+   */
   readonly services: ReadonlyMap<string, string>;
-  /** The local folder of each folder with mounted Secrets. */
+  /** The local folder for each mount path of Secrets. */
   readonly folders: ReadonlyMap<string, string>;
 }
 
-/** The variables of the pod's container with these substitutes, and nothing else changed. */
+/** Returns the variables of the pod's container with these substitutes, otherwise unchanged. */
 export function localEnvironmentOf(
   pod: PodSpec,
   { ports, services, folders }: Substitutes,
 ): Record<string, string> {
   const { HOST = '', PORT = '', ...others } = environmentOf(pod);
-  // `HOST` and `PORT` of components other than the gateway are the address of the gateway's Service.
+  // In components other than the gateway, `HOST` and `PORT` are the address of the gateway's
+  // Service.
   const [host = HOST, port = PORT] = services.get(`${HOST}:${PORT}`)?.split(':') ?? [];
   const substitute = (value: string) => {
     const ownPort = ports.get(Number(value));
@@ -88,7 +96,10 @@ export function localEnvironmentOf(
   );
 }
 
-/** The containers' port behind each port of a Service, by `name:port`, and the pods it leads to. */
+/**
+ * Returns each Service: its address (`name:port`), the name of its port, and a function that tells
+ * whether the Service leads to a pod with these labels.
+ */
 export function readServices(objects: readonly KubeObject[]) {
   return objects
     .filter(({ kind }) => kind === 'Service')
