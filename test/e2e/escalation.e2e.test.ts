@@ -27,16 +27,16 @@ beforeAll(async () => {
 afterAll(() => scene[Symbol.asyncDispose]());
 
 /**
- * The number of requests that arrived at the upstream, without webhooks, because these arrive at
- * any time.
+ * Counts the requests that arrived at the upstream. Webhooks are not counted, because they arrive
+ * at any time.
  */
 const countHits = () => scene.world.upstream.hits.filter(({ url }) => url !== '/hook').length;
 const restWayOf = ({ key }: Agent) => waysOf(scene.world.url, { key }).slice(0, 1) as [Way];
 const waysOfAgent = (agent: Agent, token?: string) => waysOf(scene.world.url, agent, token);
 const approvalOf = async (id: string) => (await scene.world.admin.get(`/v1/approvals/${id}`)).body;
 /**
- * Makes a call that is suspended, and returns its approval's id. No other test uses the topic, so
- * the approval belongs to this agent alone.
+ * Makes a call that is suspended, and returns the id of its approval. No other test may use the
+ * topic, so that the approval belongs to this agent alone.
  */
 async function suspendCall(agent: Agent, topic: string): Promise<string> {
   const [{ call }] = restWayOf(agent);
@@ -46,7 +46,7 @@ const outcomeOf = async (agent: Agent, topic: string) =>
   (await restWayOf(agent)[0].call(write(topic))).outcome;
 
 /** Besides the answers, each test checks which requests arrived at the upstream. */
-describe('the upstream receives nothing for', () => {
+describe('attempts to gain rights', () => {
   let hitsBefore: number;
   let rows: Record<string, number>;
   beforeEach(async () => {
@@ -54,7 +54,7 @@ describe('the upstream receives nothing for', () => {
     rows = await scene.world.tables.count();
   });
 
-  describe('an agent that tries to change its own rules, credentials or services, by', () => {
+  describe('an agent that tries to change its own rules, credentials or services', () => {
     let ids: Awaited<ReturnType<typeof createPossessions>>['ids'];
     let credentials: Caller[];
     beforeAll(async () => {
@@ -66,7 +66,7 @@ describe('the upstream receives nothing for', () => {
     });
 
     test.for(routesForUsers.map((route) => [`${route.method} ${route.path}`, route] as const))(
-      '%s',
+      'is refused at %s',
       async ([, { method, path, body, lacksBody }]) => {
         expect(lacksBody, 'give it a valid body in writes.ts').toBe(false);
         const at = kindsIn(path).reduce<string>(
@@ -81,7 +81,7 @@ describe('the upstream receives nothing for', () => {
       },
     );
 
-    test('an operation of the MCP tool service_auth', async () => {
+    test('is refused with every operation of the MCP tool service_auth', async () => {
       const { world, bot, client } = scene;
       for (const credential of [bot.key, client.token]) {
         for (const operation of ['create_rule', 'create_service', 'create_agent', 'create_key']) {
@@ -96,7 +96,7 @@ describe('the upstream receives nothing for', () => {
     });
   });
 
-  test('an agent that answers its own secret request, or that of a related agent', async () => {
+  test('an agent cannot answer its own secret request, or the secret request of a related agent', async () => {
     const { world, bot, twin, child, client, theirs, mia } = scene;
     const wish = { operation: 'request_secret', name: 'planted', allowed_hosts: ['evil.example'] };
     const { body } = await callToolByMcp(world.url, bot.key, 'service_auth', wish);
@@ -129,7 +129,7 @@ describe('the upstream receives nothing for', () => {
 
   test.for(
     forbiddenRequests.map((forbiddenRequest) => [forbiddenRequest.what, forbiddenRequest] as const),
-  )('an agent that acts on a related identity: %s', async ([, { as, request, error }]) => {
+  )('a request about a related identity is refused: %s', async ([, { as, request, error }]) => {
     const { world, client } = scene;
     const { key } = scene[as];
     const wantedAnswer = await request(scene);
@@ -140,8 +140,8 @@ describe('the upstream receives nothing for', () => {
     expect(await world.tables.count()).toEqual(rows);
   });
 
-  describe('a decision on an approval by', () => {
-    test('a related agent that is no ancestor, a stranger, or the requester itself', async () => {
+  describe('a decision on an approval', () => {
+    test('is refused to related agents that are no ancestors, to strangers, and to the requester itself', async () => {
       const { world, child, sibling, grandchild, placed, twin, nephew, theirs, mia, bot } = scene;
       const id = await suspendCall(child, 'relatives');
       const others = [sibling, grandchild, placed, twin, nephew, theirs];
@@ -176,7 +176,7 @@ describe('the upstream receives nothing for', () => {
       expect(countHits()).toBe(hitsBefore);
     });
 
-    test('a parent that does not have the permission itself', async () => {
+    test('is refused to a parent that does not have the permission itself', async () => {
       const { bot, child, client, world } = scene;
       const id = await suspendCall(child, 'beyond');
       for (const way of waysOfAgent(bot, client.token)) {
@@ -189,7 +189,7 @@ describe('the upstream receives nothing for', () => {
       expect(countHits()).toBe(hitsBefore);
     });
 
-    test('a parent that has lost the permission after its child made the call', async () => {
+    test('is refused to a parent that has lost the permission after its child made the call', async () => {
       const { bot, child, client, addRule: rule, world } = scene;
       const ruleId = await rule(bot, 'allow notes:write_note:lost');
       const id = await suspendCall(child, 'lost');
@@ -206,7 +206,7 @@ describe('the upstream receives nothing for', () => {
       expect(countHits()).toBe(hitsBefore);
     });
 
-    test('a parent that loses the permission between its decision and the call', async () => {
+    test('has no effect if the parent loses the permission between its decision and the call', async () => {
       const { bot, addRule: rule, world } = scene;
       const lateChild = await createChild(world.url, bot, { name: 'late' });
       successfulBodyOf(
@@ -225,7 +225,7 @@ describe('the upstream receives nothing for', () => {
       expect(countHits()).toBe(hitsBefore);
     });
 
-    test('no one, for a call of a child that inherits from a parent without the permission', async () => {
+    test('is still needed by a child that inherits from a parent without the permission', async () => {
       const { bot, world } = scene;
       const inheritingChild = await createChild(world.url, bot, {
         name: 'heir',
@@ -236,7 +236,7 @@ describe('the upstream receives nothing for', () => {
     });
   });
 
-  test('a new service under the name of a service with a remembered permission', async () => {
+  test('a new service does not get the permission that was remembered for an earlier service of the same name', async () => {
     const { agent, world } = scene;
     const { admin } = world;
     successfulBodyOf(await admin.post('/v1/services', { template: 'notes', name: 'renamed' }));
@@ -266,7 +266,7 @@ describe('the upstream receives nothing for', () => {
     }
   });
 
-  test('a client that asks for the OAuth scope of a user', async () => {
+  test('an OAuth client does not get the scope of a user', async () => {
     const { world, client } = scene;
     const { url, admin } = world;
     for (const id of [client.id, await registerClient(world)]) {
@@ -298,7 +298,7 @@ describe('the upstream receives nothing for', () => {
 });
 
 describe('an identity that has lost its rights', () => {
-  test('has no effect once archived: not by its credentials, its approvals or its children', async () => {
+  test('can do nothing once archived, neither with its credentials nor through its approvals or children', async () => {
     const { agent, world } = scene;
     const { admin } = world;
     const first = await agent('phoenix', 'allow notes:write_note:ash');
@@ -309,9 +309,9 @@ describe('an identity that has lost its rights', () => {
       name: 'heir',
       inherit_permissions: true,
     });
-    const [open, allowed] = [await suspendCall(first, 'open'), await suspendCall(first, 'allowed')];
-    successfulBodyOf(await admin.post(`/v1/approvals/${allowed}/resolve`, allowDecision));
-    const before = countHits();
+    const [openApproval, allowedApproval] = [await suspendCall(first, 'open'), await suspendCall(first, 'allowed')];
+    successfulBodyOf(await admin.post(`/v1/approvals/${allowedApproval}/resolve`, allowDecision));
+    const hitsBefore = countHits();
     successfulBodyOf(await admin.post(`/v1/identities/${first.id}/archive`));
 
     for (const way of [...waysOfAgent(first), ...waysOfAgent(inheritingChild)]) {
@@ -320,9 +320,9 @@ describe('an identity that has lost its rights', () => {
         way.by,
       );
     }
-    const lateChild = await admin.post(`/v1/approvals/${open}/resolve`, allowDecision);
-    expect(restAnswer(lateChild).outcome).toBe('identity_archived');
-    const executionReply = await admin.post(`/v1/approvals/${allowed}/call`);
+    const lateReply = await admin.post(`/v1/approvals/${openApproval}/resolve`, allowDecision);
+    expect(restAnswer(lateReply).outcome).toBe('identity_archived');
+    const executionReply = await admin.post(`/v1/approvals/${allowedApproval}/call`);
     expect(
       executionReply.body.execution,
       JSON.stringify(executionReply.body.execution),
@@ -332,15 +332,15 @@ describe('an identity that has lost its rights', () => {
     });
     const second = await createAgent(world.url, admin, 'phoenix');
     expect(await outcomeOf(second, 'ash')).toBe('pending_approval');
-    for (const id of [open, allowed]) {
+    for (const id of [openApproval, allowedApproval]) {
       expect((await restWayOf(second)[0].call({ approval_id: id })).outcome).toBe(
         'not_in_your_chain',
       );
     }
-    expect(countHits()).toBe(before);
+    expect(countHits()).toBe(hitsBefore);
   });
 
-  test('can do nothing once its user becomes an auditor, and its open approvals wait', async () => {
+  test('can do nothing while its user is an auditor; its open approvals wait meanwhile', async () => {
     const { world } = scene;
     const { orgId } = world.admin;
     const olga = await world.person({ orgId, name: 'olga', role: 'member' });
@@ -353,44 +353,45 @@ describe('an identity that has lost its rights', () => {
     const [{ call }] = restWayOf(agentOfOlga);
     const askForApproval = async (topic: string) =>
       (await call(createSharedNoteCall(topic))).body.approval_id as string;
-    const [open, allowed] = [
+    const [openApproval, allowedApproval] = [
       await askForApproval('audit-open'),
       await askForApproval('audit-allowed'),
     ];
-    successfulBodyOf(await olga.post(`/v1/approvals/${allowed}/resolve`, rememberDecision));
-    const before = countHits();
+    successfulBodyOf(await olga.post(`/v1/approvals/${allowedApproval}/resolve`, rememberDecision));
+    const hitsBefore = countHits();
     successfulBodyOf(await world.admin.patch(`/v1/users/${olga.id}`, { role: 'auditor' }));
 
     for (const way of [...waysOfAgent(agentOfOlga), ...waysOfAgent(child)]) {
       const isRefused = async () =>
         (await way.call(createSharedNoteCall('audit'))).outcome === 'identity_archived';
       await pollUntil(isRefused, way.by);
-      expect((await way.resolve(open, { resolution: 'deny' })).outcome).toBe('identity_archived');
-      expect((await way.call({ approval_id: allowed })).outcome).toBe('identity_archived');
+      expect((await way.resolve(openApproval, { resolution: 'deny' })).outcome).toBe('identity_archived');
+      expect((await way.call({ approval_id: allowedApproval })).outcome).toBe('identity_archived');
     }
-    const lateChild = await world.admin.post(`/v1/approvals/${open}/resolve`, allowDecision);
-    expect(restAnswer(lateChild).outcome).toBe('identity_archived');
+    const lateReply = await world.admin.post(`/v1/approvals/${openApproval}/resolve`, allowDecision);
+    expect(restAnswer(lateReply).outcome).toBe('identity_archived');
     expect(
-      restAnswer(await olga.post(`/v1/approvals/${open}/resolve`, allowDecision)).outcome,
+      restAnswer(await olga.post(`/v1/approvals/${openApproval}/resolve`, allowDecision)).outcome,
     ).toBe('not_in_your_chain');
     const dryRunReply = await world.admin.post('/v1/actions/validate', {
       ...createSharedNoteCall('audit'),
       as_identity_id: agentOfOlga.id,
     });
     expect(restAnswer(dryRunReply).outcome).toBe('identity_archived');
-    const executionReply = await world.admin.post(`/v1/approvals/${allowed}/call`);
+    const executionReply = await world.admin.post(`/v1/approvals/${allowedApproval}/call`);
     expect(executionReply.body.execution).toMatchObject({
       status: 'failed',
       error: { error: 'identity_archived' },
     });
-    expect(countHits()).toBe(before);
+    expect(countHits()).toBe(hitsBefore);
 
     successfulBodyOf(await world.admin.patch(`/v1/users/${olga.id}`, { role: 'member' }));
     await pollUntil(
-      async () => (await call({ approval_id: open })).outcome !== 'identity_archived',
+      async () => (await call({ approval_id: openApproval })).outcome !== 'identity_archived',
       'it',
     );
-    // Only policy answers a dry run, and it is asked again when the allowed call is made.
+    // Only policy answers a dry run. It will be asked again when the allowed call is made, so the
+    // test waits until policy has learned of the change.
     await pollUntil(async () => {
       const reply = await world.admin.post('/v1/actions/validate', {
         ...createSharedNoteCall('audit'),
@@ -398,33 +399,33 @@ describe('an identity that has lost its rights', () => {
       });
       return restAnswer(reply).outcome !== 'identity_archived';
     }, 'the agent works for policy');
-    successfulBodyOf(await world.admin.post(`/v1/approvals/${open}/resolve`, allowDecision));
-    expect((await call({ approval_id: open })).outcome).toBe('called');
+    successfulBodyOf(await world.admin.post(`/v1/approvals/${openApproval}/resolve`, allowDecision));
+    expect((await call({ approval_id: openApproval })).outcome).toBe('called');
   });
 
   test('can do nothing once expired, and a new agent with its name gets none of its rights', async () => {
     const { bot, addRule: rule, world } = scene;
     const first = await createChild(world.url, bot, { name: 'mayfly' });
     await rule(first, 'allow notes:write_note:dusk');
-    const open = await suspendCall(first, 'dawn');
-    const before = countHits();
+    const openApproval = await suspendCall(first, 'dawn');
+    const hitsBefore = countHits();
     await world.tables.query(
       "update auth.identity set expires_at = now() - interval '1 minute' where id = $1",
       [first.id],
     );
-    // The test has changed the database directly, so components use cached lookups until these
-    // expire.
+    // The test has changed the database directly, so components use cached lookups until these have
+    // expired.
     await pollUntil(async () => (await first.get('/v1/identities/me')).status === 401, 'the end');
     expect(await outcomeOf(first, 'dusk')).toBe('unauthenticated');
-    const reply = await world.admin.post(`/v1/approvals/${open}/resolve`, allowDecision);
+    const reply = await world.admin.post(`/v1/approvals/${openApproval}/resolve`, allowDecision);
     expect(restAnswer(reply).outcome).toMatch(/^(already_resolved|identity_archived)$/);
 
     const second = await createChild(world.url, bot, { name: 'mayfly' });
     expect(await outcomeOf(second, 'dusk')).toBe('pending_approval');
-    expect((await restWayOf(second)[0].call({ approval_id: open })).outcome).toBe(
+    expect((await restWayOf(second)[0].call({ approval_id: openApproval })).outcome).toBe(
       'not_in_your_chain',
     );
-    expect(countHits()).toBe(before);
+    expect(countHits()).toBe(hitsBefore);
   });
 });
 

@@ -87,7 +87,7 @@ describe('hanging calls of one agent', () => {
   });
   afterAll(() => stack.disposeAsync());
 
-  const hole = async () => {
+  const addSilentUpstream = async () => {
     const made = await startSilentUpstream();
     silentUpstreams.push(made);
     return made;
@@ -128,14 +128,14 @@ describe('hanging calls of one agent', () => {
       'every call hangs or was refused',
     );
 
-  test('are refused beyond the agent’s share with the reason, and no other caller’s call is refused', async () => {
+  test('are refused with a reason beyond the agent’s share; no call of another caller is refused', async () => {
     const hangingAgent = await createReader(mia, 'hog');
     const [sibling, bobs, eves] = [
       await createReader(mia, 'sibling'),
       await createReader(bob, 'bobs'),
       await createReader(eve, 'eves'),
     ];
-    const [first, second] = [await hole(), await hole()];
+    const [first, second] = [await addSilentUpstream(), await addSilentUpstream()];
     const bodies = Array.from({ length: 300 }, (_, n) =>
       createRawGet((n < 240 ? first : second).host),
     );
@@ -153,8 +153,8 @@ describe('hanging calls of one agent', () => {
     expect(body).toMatchObject({ status: 'ok', components: { executor: { status: 'ok' } } });
   });
 
-  test('at the agent’s own upstream, as reads without a rule, do not cause refusals of other callers', async () => {
-    const ownHole = await hole();
+  test('do not cause refusals of other callers, also if they are reads at the agent’s own upstream that need no rule', async () => {
+    const ownHole = await addSilentUpstream();
     const openapi = templateDocument('blackhole', `http://${ownHole.host}`).replace(
       /components:[^]*$/,
       '',
@@ -183,15 +183,15 @@ describe('hanging calls of one agent', () => {
     }
   });
 
-  test('and hanging calls of nine other agents of its org do not cause refusals in other orgs', async () => {
+  test('do not cause refusals in other orgs, even together with hanging calls of nine other agents', async () => {
     const hangingAgents: Agent[] = [];
     for (let n = 0; n < 10; n += 1) {
       const person = await world.person({ orgId: bob.orgId, name: `p${n}`, role: 'member' });
       hangingAgents.push(await createReader(person, `hog-${n}`));
     }
     const eves = await createReader(eve, 'eves-three');
-    const ownHole = await hole();
-    const other = await hole();
+    const ownHole = await addSilentUpstream();
+    const other = await addSilentUpstream();
     const bodies = Array.from({ length: 30 }, (_, n) =>
       createRawGet((n % 2 ? ownHole : other).host),
     );

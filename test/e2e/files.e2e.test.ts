@@ -33,7 +33,7 @@ describe('an upstream’s answer that is too large to return inline', () => {
   const downloadFile = (url: string, headers: Record<string, string>) => fetch(url, { headers });
   const bearerHeaderOf = ({ key }: Agent) => ({ authorization: `Bearer ${key}` });
 
-  test('to an approved call can be downloaded by the call’s agent and its user, and by no one else', async () => {
+  test('can be downloaded by the agent of an approved call and by its user, and by nobody else', async () => {
     const { admin, upstream } = world;
     const call = {
       service: 'http',

@@ -45,10 +45,10 @@ describe.skipIf(!chromium.isAvailable)(`the first run in a browser${chromium.not
   const stepOf = () => page.locator('[aria-current=step]');
   const untilStep = (title: string) => stepOf().getByRole('heading', { name: title }).waitFor();
 
-  test('leads from an agent and the notice board to a call that waits', async () => {
+  test('adds an agent, connects the notice board, and leads to a call that waits for approval', async () => {
     await untilStep('Add an agent');
     expect(await findProblemsInBothSchemes(page)).toEqual([]);
-    // Looking at a board that is not connected yet is no call.
+    // Visiting the page of a board that is not connected yet makes no call.
     await page.goto(`${url}/sample`);
     await page.getByRole('link', { name: 'Connect the notice board' }).waitFor();
     await page.goto(`${url}/`);

@@ -23,7 +23,7 @@ test.runIf(namespaces.isAvailable)(
         const productRun = promisify(execFile)('unshare', ['-rn', process.execPath, script], {
           env: { ...process.env, FORBIDDEN_URLS_PART: `${partIndex}/${partCount}` },
         });
-        // stderr shows the progress, one entry per line.
+        // stderr shows the progress, one entry point per line.
         productRun.child.stderr?.pipe(process.stderr);
         return JSON.parse((await productRun).stdout) as EntryReport[];
       }),

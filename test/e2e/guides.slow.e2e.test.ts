@@ -6,8 +6,8 @@ import type { Reader } from '../docs/reader.ts';
 
 const pages = await readTestedPages();
 
-/** The person reads the README first: the guides go on with the agent and the login that it makes. */
-describe('a person who types what the README and then each guide says', () => {
+/** The README comes first, because the guides use the agent and the login that it creates. */
+describe('a person who types the commands of the README and then of each guide', () => {
   let reader: Reader;
   beforeAll(async () => {
     reader = await startReader();

@@ -57,7 +57,7 @@ describe.skipIf(!chromium.isAvailable)(`the home page of a gateway${chromium.not
 
   const openAs = async ({ cookie }: { cookie: string }, viewport = phoneViewport) => {
     const [name = '', value = ''] = cookie.split('=');
-    // An open page is loaded again when another person signs in, which would interrupt the test.
+    // When another person signs in, an open page reloads itself, which would interrupt the test.
     await page.goto('about:blank');
     await watched.context.clearCookies();
     await watched.context.addCookies([{ name, value, url: world.url }]);
@@ -67,7 +67,7 @@ describe.skipIf(!chromium.isAvailable)(`the home page of a gateway${chromium.not
   };
   const section = (name: string) => page.getByRole('region', { name, exact: true });
 
-  test('shows a member what waits, the riskiest first, and what became of calls', async () => {
+  test('shows a member what waits for a decision, the riskiest first, and how calls ended', async () => {
     await openAs(mia);
 
     const waiting = section('Waiting for you');
@@ -91,7 +91,7 @@ describe.skipIf(!chromium.isAvailable)(`the home page of a gateway${chromium.not
     await page.waitForURL(`${world.url}/requests/**`);
   });
 
-  test('shows an admin what members ask for and how the gateway is', async () => {
+  test('shows an admin the requests of members and the state of the gateway', async () => {
     await openAs(world.admin, desktopViewport);
 
     await section('Asked of the admins').getByText('Connect Notion?').waitFor();
@@ -100,7 +100,7 @@ describe.skipIf(!chromium.isAvailable)(`the home page of a gateway${chromium.not
     expect(await findProblemsInBothSchemes(page)).toEqual([]);
   });
 
-  test('shows an auditor the chain and the denials, and nothing to decide', async () => {
+  test('shows an auditor the state of the audit log and the last denials, but nothing to decide', async () => {
     await openAs(auditor);
 
     await section('The audit log')
@@ -119,11 +119,11 @@ describe.skipIf(!chromium.isAvailable)(`the home page of a gateway${chromium.not
     beforeAll(async () => {
       const agents = successfulBodyOf(await mia.get('/v1/identities')).items;
       botId = agents.find(({ name }: { name: string }) => name === 'mia-bot').id;
-      const open = successfulBodyOf(await mia.get('/v1/approvals?status=open')).items;
-      approvalId = open[0].id;
+      const openApprovals = successfulBodyOf(await mia.get('/v1/approvals?status=open')).items;
+      approvalId = openApprovals[0].id;
     });
 
-    test('sees what is in the organisation, with nothing to press that would change it', async () => {
+    test('sees what is in the organisation, without any button for changes', async () => {
       await openAs(auditor);
       for (const [path, shown] of [
         ['/', 'Denied last'],
@@ -194,7 +194,7 @@ describe.skipIf(!chromium.isAvailable)(`the home page of a gateway${chromium.not
     });
   });
 
-  test('leads to the activity, which tells everything about a call and is filtered by its address', async () => {
+  test('leads to the activity page, which shows the details of a call and is filtered by the query of its URL', async () => {
     await openAs(mia);
     await page.getByRole('link', { name: 'All activity' }).click();
     const rows = page.getByRole('main').getByRole('listitem');
@@ -223,7 +223,7 @@ describe.skipIf(!chromium.isAvailable)(`the home page of a gateway${chromium.not
     await page.waitForURL(`${world.url}/activity`);
   });
 
-  test('tells an auditor in the activity whether the log is in order, and filters it by person and kind', async () => {
+  test('has an activity page that tells an auditor whether the log is in order, and filters by person and type', async () => {
     await openAs(auditor);
     await page.goto(`${world.url}/activity?user_id=${mia.id}&type=approval.resolved`);
     const rows = page.getByRole('main').getByRole('list').getByRole('listitem');
@@ -258,7 +258,7 @@ describe.skipIf(!chromium.isAvailable)(`the home page of a gateway${chromium.not
     expect(await whose.count()).toBe(0);
   });
 
-  test('says in the activity from which record on the log does not fit', async () => {
+  test('has an activity page that names the first record at which the log is not in order', async () => {
     await world.tables.query(`update audit.record set description = 'Nothing' where seq = 2`);
     await openAs(auditor, desktopViewport);
     await page.goto(`${world.url}/activity`);
@@ -267,7 +267,7 @@ describe.skipIf(!chromium.isAvailable)(`the home page of a gateway${chromium.not
     expect(await findProblemsInBothSchemes(page)).toEqual([]);
   });
 
-  test('shows each person the activity of their own tree, and an auditor that of everybody', async () => {
+  test('shows each person the activity of their own agents only, and an auditor the activity of everybody', async () => {
     const other = await world.person({ orgId: world.admin.orgId, name: 'kim', role: 'member' });
     for (const [person, sees] of [
       [other, false],
@@ -309,7 +309,7 @@ describe.skipIf(!chromium.isAvailable)(`the home page in other states${chromium.
     };
   }
 
-  test('says what belongs there when nothing happened', async () => {
+  test('explains what it will show when nothing has happened yet', async () => {
     answerWithNothing();
     const page = await open('/');
 
@@ -320,7 +320,7 @@ describe.skipIf(!chromium.isAvailable)(`the home page in other states${chromium.
     expect(await findProblemsInBothSchemes(page)).toEqual([]);
   });
 
-  test('has under *More* of a phone what its bar has no room for', async () => {
+  test('has a menu "More" on a phone, with the links for which the bar has no room', async () => {
     answerWithNothing();
     const page = await open('/', { viewport: phoneViewport });
     const bar = page.getByRole('navigation', { name: 'Main' });
@@ -358,7 +358,7 @@ describe.skipIf(!chromium.isAvailable)(`the home page in other states${chromium.
     expect(await more.count()).toBe(0);
   });
 
-  test('names what to fix, and only what the person can', async () => {
+  test('names the problems that the person can fix, and no others', async () => {
     answerWithNothing();
     const account = { tier: 'user', owner_id: ann.id, account_label: 'ann@gmail' } as const;
     server.connections = [
@@ -382,7 +382,7 @@ describe.skipIf(!chromium.isAvailable)(`the home page in other states${chromium.
     expect(await findProblemsInBothSchemes(page)).toEqual([]);
   });
 
-  test('puts what does not work in the gateway first, for admins', async () => {
+  test('shows admins first what does not work in the gateway', async () => {
     answerWithNothing();
     const components = { auth: { status: 'ok' }, audit: { status: 'unavailable' } };
     server.answers['/v1/status'] = { components, streams: {}, consumers: {} };
@@ -394,7 +394,7 @@ describe.skipIf(!chromium.isAvailable)(`the home page in other states${chromium.
     expect(await findProblemsInBothSchemes(page)).toEqual([]);
   });
 
-  test('shows a new approval as it comes, and at most eight', async () => {
+  test('shows a new approval as it arrives, and at most eight approvals', async () => {
     answerWithNothing();
     server.approvals = Array.from({ length: 10 }, () => approvalOfIssue());
     const page = await open('/');
@@ -408,9 +408,9 @@ describe.skipIf(!chromium.isAvailable)(`the home page in other states${chromium.
     expect(await waiting.getByRole('listitem').count()).toBe(8);
   });
 
-  test('says which part cannot be loaded, and shows the others', async () => {
+  test('says which part cannot be loaded, and shows the other parts', async () => {
     answerWithNothing();
-    // The page asks all of it once more when its event stream opens.
+    // The page requests everything once more when its event stream opens.
     for (const path of ['/v1/requests', '/v1/usage']) {
       server.failures.push({ path, status: 500 }, { path, status: 500 });
     }
@@ -443,9 +443,9 @@ describe.skipIf(!chromium.isAvailable)(`the home page in other states${chromium.
     expect(await injectedElements.count()).toBe(0);
   });
 
-  test('shows in the activity hostile text as plain text, and what could not be loaded', async () => {
+  test('has an activity page that shows hostile text as plain text, and says what could not be loaded', async () => {
     answerWithNothing();
-    // The page asks once more when its event stream opens.
+    // The page sends the request once more when its event stream opens.
     const failure = { path: '/v1/audit', status: 500 };
     server.failures.push(failure, failure);
     const page = await open('/activity');

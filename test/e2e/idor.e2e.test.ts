@@ -114,7 +114,7 @@ describe('an id of another person’s resource', () => {
   );
 
   test.for(routesWithIds.map((route) => [`${route.method} ${route.path}`, route] as const))(
-    'in the path of %s is answered like an id that does not exist',
+    'is answered like an id that does not exist, in the path of %s',
     async ([, route]) => {
       for (const visitor of visitors) {
         for (const filledParams of paramSetsOf(route.path)) {
@@ -212,7 +212,7 @@ describe('an id of another person’s resource', () => {
       ({ service }) => ({ service, action: 'list_verified_senders' }),
     ],
   ])(
-    'of another org in a query or body is treated like an id that does not exist: %s',
+    'is treated like an id that does not exist if it is of another org, in a query or body: %s',
     async ([, method, path, body]) => {
       for (const visitor of visitors) {
         const send = (ids: Possessions) =>
@@ -240,7 +240,10 @@ describe('an id of another person’s resource', () => {
   });
 });
 
-/** Which parameters of a path get another person's id: all of them, and each one alone. */
+/**
+ * Returns the parameters of a path that get another person's id: first all of them, then each one
+ * alone.
+ */
 function paramSetsOf(path: string): string[][] {
   const all = kindsIn(path).map(({ param }) => param);
   return all.length === 1 ? [all] : [all, ...all.map((param) => [param])];
@@ -314,10 +317,10 @@ function expectColleagueAnswer(
   }
 }
 
-/** An answer without the parts that differ between any two requests. */
-function normaliseAnswer({ status, body }: Reply, { own }: Visitor, asked?: Possessions) {
+/** Returns an answer without the parts that differ between any two requests. */
+function normaliseAnswer({ status, body }: Reply, { own }: Visitor, sentIds?: Possessions) {
   let text = JSON.stringify({ ...body, request_id: '' });
-  for (const ids of [asked, own]) {
+  for (const ids of [sentIds, own]) {
     for (const [kind, id] of Object.entries(ids ?? {})) text = text.replaceAll(id, `{${kind}}`);
   }
   // Removes names that the test generates anew for each request.

@@ -28,7 +28,7 @@ describe('a credential for one host', () => {
   let world: World;
   let evilUpstream: Upstream;
   let goodUpstream: Upstream;
-  /** The address of a server that redirects every request to `evil`. */
+  /** The address of a server that redirects every request to `evilUpstream`. */
   let bouncerUrl: string;
   let folder: string;
 
@@ -47,9 +47,7 @@ describe('a credential for one host', () => {
   });
   afterAll(() => stack.disposeAsync());
 
-  /**
-   * The example template with a secret name of its own, which lets its services set their base URL.
-   */
+  /** The example template, but with its own secret name. Its services may set their base URL. */
   const documentFor = (key: string, server: string) =>
     templateDocument(key, server)
       .replace('notes_token', `${key}_token`)
@@ -140,7 +138,7 @@ describe('a credential for one host', () => {
   };
 
   test.for(levels.flatMap((level) => kinds.map((kind) => [level, kind] as const)))(
-    'is not sent to another host by a template of the tier %s that names the host by its %s',
+    'is not sent to another host by a template of the tier %s, when the host comes from a new %s',
     async ([level, kind]) => {
       await redirectionAttempts[kind](level, `notes-${level}-${kind.replace('_', '-')}`);
       expect(JSON.stringify(evilUpstream.hits)).not.toContain('CANARY');

@@ -15,12 +15,14 @@ import { startUpstream } from '../support/upstream.ts';
 import { createAgent, successfulBodyOf, pollUntil } from '../support/world.ts';
 
 const killCount = Number(process.env['TEST_KILLS'] ?? chooseSweepValue({ sampled: 1, whole: 6 }));
-/** The sample's seed kills the program during the work; other seeds kill some starts too. */
+/**
+ * With this seed, the sample kills the program while it works. Other seeds also kill some starts.
+ */
 const sampleSeed = 1;
 const seed = chooseSeed(sampleSeed);
 /**
- * The number of concurrent loops that allow calls, and so the most executions that one kill can
- * interrupt.
+ * The number of concurrent loops that allow calls. So one kill can interrupt at most this many
+ * executions.
  */
 const executionsUnderWayMax = 32;
 
@@ -59,7 +61,7 @@ test(
       const clientRun = runClient(actors, ledger, stop.signal);
       // Most kills interrupt the work; some interrupt the start after the previous kill.
       await new Promise((resolve) => setTimeout(resolve, 100 + nextRandom() * 1_500));
-      // A busy machine may have answered nothing yet.
+      // On a busy machine, no call may have been answered yet.
       await pollUntil(() => ledger.raised.size > kill, 'a call that waits for approval');
       program.kill('SIGKILL');
       await program.ended;

@@ -110,7 +110,7 @@ export const deniedCalls: readonly DeniedCall[] = [
     allowedCall: () => write('se cret'),
   },
   {
-    what: 'any argument in a query',
+    what: 'raw HTTP to the denied operation, with another argument in the query',
     deny: 'letters:find_letters:boss',
     call: createLetterSearch('to=staff'),
     allowedCall: () => ({ service: 'letters', action: 'find_letters', params: { to: 'staff' } }),
@@ -128,7 +128,7 @@ export const deniedCalls: readonly DeniedCall[] = [
     allowedCall: (at) => createRawCall(`${at.url}/elsewhere`, 'HEAD'),
   },
   {
-    what: 'any argument in a body',
+    what: 'raw HTTP to the denied operation, with another argument in the body',
     deny: 'letters:send_letter:boss',
     call: createRawLetterCall({ to: ['staff'] }),
     allowedCall: () => createLetterCall('staff'),
@@ -181,24 +181,24 @@ export const deniedCalls: readonly DeniedCall[] = [
     allowedCall: () => write('any'),
   },
   {
-    what: 'an action with a secret denied without org/',
+    what: 'an action with a secret that the rule names without org/',
     deny: 'secret:sealed:*',
     call: callAction('vault', 'open_one', 'x'),
   },
   {
-    what: 'an action with any secret for a host that is denied',
+    what: 'an action with a secret, if every secret is denied for the host',
     deny: `secret:*:${host}`,
     call: callAction('vault', 'open_one', 'x'),
     allowedCall: () => write('any'),
   },
   {
-    what: 'raw HTTP where all raw HTTP is denied and actions are not',
+    what: 'raw HTTP, if all raw HTTP is denied but actions are not',
     deny: 'http:*:*',
     call: ({ url }) => createRawCall(`${url}/cards/x`),
     allowedCall: callAction('vault', 'open_one', 'x'),
   },
   {
-    what: 'a raw secret where all raw secrets are denied and actions are not',
+    what: 'raw HTTP with a secret, if all raw secrets are denied but actions are not',
     deny: 'secret:*:*',
     call: ({ url }) => ({
       ...createRawCall(`${url}/cards/x`),

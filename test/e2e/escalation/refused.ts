@@ -33,8 +33,8 @@ export const crookedTargets: readonly string[] = [
 ];
 
 /**
- * Headers by which storage services read, rename or link a second resource, past a deny rule that
- * holds for it.
+ * Headers with which storage services read, rename or link a second resource. A deny rule for that
+ * resource would not apply to the call.
  */
 const secondResources: readonly string[] = [
   'x-amz-copy-source',
@@ -60,8 +60,8 @@ const createPostWithType = (type: string, body: unknown) => ({
   headers: { 'Content-Type': type },
   body,
 });
-/** A call that puts the value of a secret into the header. */
-const named = (key: string) => ({ ...postCall, secrets: [{ name: 'token', in: 'header', key }] });
+/** Creates a call that puts the value of a secret into the header. */
+const createCallWithSecret = (key: string) => ({ ...postCall, secrets: [{ name: 'token', in: 'header', key }] });
 
 /**
  * Calls with headers or parameters that make some upstreams handle another request than the
@@ -83,7 +83,7 @@ export const overridingCalls: readonly (readonly [what: string, call: object])[]
     (name) =>
       [`the header ${name}`, { ...postCall, headers: { [name]: '/notes/secret' } }] as const,
   ),
-  ['a secret as the header x-amz-copy-source', named('x-amz-copy-source')],
+  ['a secret as the header x-amz-copy-source', createCallWithSecret('x-amz-copy-source')],
   ['_method in JSON', { ...postCall, body: { _method: 'DELETE' } }],
   ['_method in a text of JSON', createPostWithType('application/json', '{"_method":"DELETE"}')],
   [

@@ -71,7 +71,7 @@ const descriptions: Readonly<Record<RelatedIdentity, string>> = {
   mia: 'another user',
   theirs: 'an agent of another user',
 };
-/** The tests' titles name identities by how they are related to the agent `bot`. */
+/** The titles of the tests name each identity by its relation to the agent `bot`. */
 const nameInTitle = (as: ForbiddenRequest['as'], to: RelatedIdentity) =>
   as === to ? 'itself' : descriptions[to];
 

@@ -155,8 +155,8 @@ paths:
 `;
 
 /**
- * A template with two operations: one writes below `/{key}`, and the body of the other one
- * (`multiplex`) carries operations itself.
+ * A template with two operations: one writes below `/{key}`; the body of the other (`multiplex`)
+ * contains operations itself.
  */
 const multiplexDocument = (key: string, server: string) => `openapi: 3.1.0
 info: { title: Beside ${key}, key: ${key}, category: Testing }

@@ -4,16 +4,19 @@ import type { DeniedCall } from './calls.ts';
 const denyFindBoss = 'letters:find_letters:boss';
 const denySendToBoss = 'letters:send_letter:boss';
 
-/** Calls by method and path are denied by their operation alone, however they spell an argument. */
+/**
+ * A deny rule for an operation denies every call to it by method and path, however the call spells
+ * an argument.
+ */
 const spellingsInQuery = (
   [
     ['a second value behind a semicolon', 'to=staff;to=boss'],
     ['a list with bars', 'to=staff|boss'],
-    ['letters of full width', 'to=%EF%BD%82oss'],
+    ['full-width letters', 'to=%EF%BD%82oss'],
     ['an invisible character', 'to=bo%C2%ADss'],
     ['a value that is encoded twice', 'to=b%256Fss'],
     ['bytes that are not UTF-8', 'to=%C1%A2oss'],
-    ['a name of other letters', 'to=staff&T_O=boss'],
+    ['a parameter name in another spelling', 'to=staff&T_O=boss'],
     ['a literal plus sign', 'to=+49123'],
   ] as const
 ).map(([what, query]): DeniedCall => ({
@@ -41,7 +44,7 @@ const spellingsInBody = (
       'the text of a multipart form',
       withContentType('multipart/form-data; boundary=b', multipartBody),
     ],
-    ['a file for a value', withContentType('multipart/form-data', { to: { base64: 'Ym9zcw==' } })],
+    ['a file instead of a value', withContentType('multipart/form-data', { to: { base64: 'Ym9zcw==' } })],
   ] as const
 ).map(([what, call]): DeniedCall => ({
   what: `${what}, in a body`,
@@ -50,8 +53,8 @@ const spellingsInBody = (
 }));
 
 /**
- * Calls whose spelling differs from a denied call, but which upstreams may read as the denied call;
- * `beside` is a similar spelling of an allowed call.
+ * Calls whose spelling differs from a denied call, but which upstreams may read as the denied call.
+ * `allowedCall` is a similar spelling of an allowed call.
  */
 export const spelledCalls: readonly DeniedCall[] = [
   ...spellingsInQuery,
@@ -62,7 +65,7 @@ export const spelledCalls: readonly DeniedCall[] = [
     call: ({ url }) => ({ ...createRawCall(`${url}/letters?to=boss`), body: { to: ['staff'] } }),
   },
   {
-    what: 'a batch that nothing lists, for an operation of another method',
+    what: 'a batch that no template lists, for a denied operation with another method',
     deny: 'letters:find_letters:boss',
     call: ({ url }) => createRawCall(`${url}/$batch`),
     allowedCall: ({ url }) => createRawCall(`${url}/cards/x`),
@@ -80,7 +83,7 @@ export const spelledCalls: readonly DeniedCall[] = [
     allowedCall: ({ url }) => createRawCall(`${url}/cards/secret`),
   },
   {
-    what: 'a query for an operation that carries others',
+    what: 'a query to an operation that carries other operations',
     deny: 'notes:write_note:secret',
     call: ({ url }) => createRawCall(`${url}/cards/graphql/any?query=mutation`, 'GET'),
   },

@@ -10,7 +10,7 @@ export interface Way {
   readonly resolve: (approvalId: string, decision: object) => Promise<Answer>;
 }
 
-/** An answer, summarised in `told`: the `status` of a result, or an error code. */
+/** An answer, summarised in `outcome`: the `status` of a result, or an error code. */
 export interface Answer {
   readonly outcome: string;
   // oxlint-disable-next-line typescript/no-explicit-any -- looked at field by field
@@ -18,8 +18,8 @@ export interface Answer {
 }
 
 /**
- * All four ways for an agent: REST and MCP, each with the agent's key and with the access token of
- * an OAuth client that acts as the agent.
+ * The ways in which an agent can call: REST and MCP, each with the agent's key and, if a token is
+ * given, with the access token of an OAuth client that acts as the agent.
  */
 export function waysOf(url: string, { key }: Pick<Agent, 'key'>, token?: string): Way[] {
   const credentials = [['key', key] as const, ...(token ? [['token', token] as const] : [])];
@@ -52,7 +52,9 @@ export function restAnswer({ body }: Pick<Reply, 'body'>): Answer {
   return { outcome: body.error ?? body.status, body };
 }
 
-/** If the server refuses the request before it runs the tool, `told` is the JSON-RPC error code. */
+/**
+ * If the server refuses the request before it runs the tool, `outcome` is the JSON-RPC error code.
+ */
 export async function callToolByMcp(
   url: string,
   credential: string,

@@ -6,7 +6,7 @@ import { templateDocument } from '../../support/template.ts';
 
 /**
  * A valid body for each route that only people may call, so that the gateway can refuse the request
- * only for its caller.
+ * only because of its caller.
  */
 const validBodies: Partial<Record<RouteName, unknown>> = {
   ...bodiesByRoute,
@@ -47,7 +47,7 @@ const routesForAgents: readonly RouteName[] = [
   ...(['createRequest', 'listRequests', 'getRequest', 'cancelRequest'] as const),
 ];
 
-/** The routes that only people may call: every route that `forAgents` does not list. */
+/** The routes that only people may call: every route that `routesForAgents` does not list. */
 export const routesForUsers = (Object.entries(httpRoutes) as [RouteName, RouteSpec][])
   .filter(([name]) => !routesForAgents.includes(name))
   .map(([name, { method, path, body }]) => ({

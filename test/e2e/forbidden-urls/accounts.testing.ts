@@ -6,7 +6,8 @@ import type { Entry, Stage } from './stage.testing.ts';
 const hostsMax = 50;
 
 /**
- * Features that call URLs of OAuth providers which an org defines, and calls through a connection.
+ * The entry points that call URLs of OAuth providers which an org defines, and a call through a
+ * connection.
  */
 export async function createAccountEntries(
   stage: Stage,
@@ -158,8 +159,8 @@ export async function createAccountEntries(
 type Connect = ReturnType<typeof createAccounts>['connect'];
 
 /**
- * A call by full URL through a connection that may be used on every tested host, because this test
- * is not about the rule for a connection's hosts.
+ * A call to a full URL through a connection. The connection may be used on every tested host,
+ * because this test is not about the rule for a connection's hosts.
  */
 async function createConnectionCallEntry(
   { admin, site }: Stage,
@@ -216,20 +217,20 @@ function createAccounts({ admin, site }: Stage) {
     name = `c${(count += 1)}`,
   ): Promise<string | undefined> => {
     if ((await putApp(provider, definition)).status > 299) return undefined;
-    const askedConnection = successfulBodyOf(
+    const requestedConnection = successfulBodyOf(
       await admin.post('/v1/connections', { provider, name }),
     );
     try {
-      const begunFlow = await admin.post(new URL(askedConnection.authorization_url).pathname);
+      const begunFlow = await admin.post(new URL(requestedConnection.authorization_url).pathname);
       const { searchParams } = new URL(begunFlow.headers.get('location') ?? '');
       const state = searchParams.get('state') ?? '';
       const answer = new URLSearchParams({ code: 'CANARY-code', state });
       await admin.get(`/v1/connections/callback/${provider}?${answer.toString()}`);
-      return askedConnection.id;
+      return requestedConnection.id;
     } catch (thrown) {
       // Deletes the connection, because the number of connections that wait for their owner is
       // limited.
-      await admin.delete(`/v1/connections/${askedConnection.id}`);
+      await admin.delete(`/v1/connections/${requestedConnection.id}`);
       throw thrown;
     }
   };

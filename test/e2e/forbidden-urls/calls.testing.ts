@@ -30,7 +30,7 @@ paths:
 `;
 const callOptions = { timeout_ms: 3_000 };
 
-/** Calls by agents and by people: calls by full URL, and calls of services. */
+/** The calls by agents and by people: calls to full URLs, and calls of services. */
 export async function createCallEntries(stage: Stage): Promise<Entry[]> {
   const { admin, agent, site } = stage;
   const template = 'forbidden';
@@ -166,7 +166,10 @@ export function createServices({ admin }: Stage, prefix: string) {
       await admin.delete(`/v1/services/${encodeURIComponent(service)}`);
     }
   };
-  /** Creates a template, and uses a service of it as `passing` does. */
+  /**
+   * Creates a template, uses a service of the template as `connectAndUse` does, and deletes the
+   * template.
+   */
   const publishAndUse = async (
     templateDocumentOf: (key: string) => string,
     use: (service: string) => Promise<unknown>,

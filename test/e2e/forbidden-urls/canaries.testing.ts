@@ -1,7 +1,8 @@
 /**
  * Runs as root of a network namespace in which one listener receives the connections to every
- * address. It starts the product in the namespace (`product.testing.ts`), and sends it over IPC the
- * addresses to which connections were opened. The product prints the report at the end.
+ * address. Starts the product in the namespace (`product.testing.ts`), and sends to the product
+ * over IPC the addresses to which connections were opened. The product prints the report at the
+ * end.
  */
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';

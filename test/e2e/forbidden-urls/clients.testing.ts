@@ -4,8 +4,7 @@ import { costlyEntry, createNamePool } from './stage.testing.ts';
 import type { Entry, Stage } from './stage.testing.ts';
 
 /**
- * Features that take URLs from OAuth clients of the gateway, and from the providers at which people
- * sign in.
+ * The entry points that take URLs from OAuth clients of the gateway, and from sign-in providers.
  */
 export function createClientEntries(stage: Stage): Entry[] {
   const { anybody, admin, site, url: product } = stage;
@@ -49,7 +48,7 @@ export function createClientEntries(stage: Stage): Entry[] {
         const { status, body } = await anybody.post('/oauth/register', metadataOf(url));
         if (status !== 201) throw new Error(`not registered: ${JSON.stringify(body)}`);
         // The gateway never fetches a client's URLs. If it did, it would do so during the
-        // authorization, so the test makes one.
+        // authorization, so the test begins an authorization.
         await authorize(body.client_id, { request_uri: url });
         const assertion = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
         const form = {
@@ -103,8 +102,8 @@ function metadataOf(url: string): object {
 type Endpoint = 'token_endpoint' | 'jwks_uri' | 'userinfo_endpoint';
 
 /**
- * A sign-in provider with one endpoint at the URL; the endpoints that the gateway calls before it
- * answer correctly.
+ * The entry points of sign-in providers. One endpoint of the provider is at the tested URL. The
+ * endpoints that the gateway calls before this one answer correctly.
  */
 function createSignInEntries({ admin, anybody, site }: Stage): Entry[] {
   const withProviderKey = createNamePool('p');

@@ -2,7 +2,7 @@ import { successfulBodyOf, pollUntil } from '../../support/world.ts';
 import { costlyEntry, createNamePool } from './stage.testing.ts';
 import type { Entry, Stage } from './stage.testing.ts';
 
-/** Features that fetch an OpenAPI document for an import, or send requests to a webhook. */
+/** The entry points that fetch an OpenAPI document for an import, or send requests to a webhook. */
 export function createDocumentEntries({ admin, site }: Stage): Entry[] {
   const importFrom = (url: string) => admin.post('/v1/templates/import', { source: { url } });
   const withTemplateKey = createNamePool('i');

@@ -6,8 +6,8 @@ import { createServerEntries } from './servers.testing.ts';
 import type { Entry, Stage } from './stage.testing.ts';
 
 /**
- * Every feature through which a caller can make the product call a URL. Add an entry for each new
- * one.
+ * Every entry point: a feature through which a caller can make the product call a URL. Add an entry
+ * for each new feature of this kind.
  */
 export async function createEntries(stage: Stage, urls: readonly string[]): Promise<Entry[]> {
   return [

@@ -1,6 +1,6 @@
 /**
  * Runs the whole product in a network in which every address has a listener. `canaries.testing.ts`
- * starts this file, which prints its report as one JSON object.
+ * starts this file. The file prints its report as one JSON object.
  */
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -28,13 +28,13 @@ export interface EntryReport {
   /** Forbidden addresses to which the product opened a connection. */
   readonly reached: readonly string[];
   /**
-   * Public addresses to which the product opened no connection, although the entry gave each of
-   * them to it.
+   * Public addresses to which the product opened no connection, although the entry point gave it
+   * each of these addresses.
    */
   readonly missed: readonly string[];
   /**
-   * The number of URLs that were given to the product, which counts for entries whose URLs the
-   * product never calls.
+   * How many URLs were given to the product. This counts for entry points whose URLs the product
+   * never calls.
    */
   readonly told: number;
   /** The first few attempts that failed for a reason other than the URL. */
@@ -54,21 +54,21 @@ interface Hits {
 
 const isFullRun = process.env['FORBIDDEN_URLS'] === 'all';
 /**
- * Several processes share the entries: `part` is the index of this process, and `parts` the number
- * of processes.
+ * Several processes share the entry points: `part` is the index of this process, and `parts` the
+ * number of processes.
  */
 const [part = 0, parts = 1] = (process.env['FORBIDDEN_URLS_PART'] ?? '0/1').split('/').map(Number);
 const urls = listForbiddenUrls();
 /**
- * One URL for each spelling of an address, with https and the default port, for entries that take
- * several requests per URL.
+ * One URL for each spelling of an address, with https and the default port, for entry points that
+ * take several requests per URL.
  */
 const everySpelling = urls.filter((url) => /^https:\/\/[^/]*(?<!:8080)\/x$/.test(url));
 const publicUrls = (port: number) =>
   publicAddresses.map(
     (address) => `https://${address.includes(':') ? `[${address}]` : address}:${port}/x`,
   );
-const tally = createTally();
+const answerCounts = createTally();
 /** The test repeats a failed attempt, because an answer can time out on a busy machine. */
 const attemptsMax = 3;
 const dataDir = await mkdtemp(join(tmpdir(), 'aag-forbidden-'));
@@ -92,9 +92,9 @@ await using site = await startSite();
     { dataDir, durable: false },
   );
   const admin = await signIn(product.firstSignInUrl ?? '');
-  const agent = watchCaller(await createAgent(product.url, admin, 'bot'), tally);
-  const anybody = watchCaller(createCaller(product.url, {}), tally, [401]);
-  const stage = { admin: watchCaller(admin, tally), agent, anybody, site, url: product.url };
+  const agent = watchCaller(await createAgent(product.url, admin, 'bot'), answerCounts);
+  const anybody = watchCaller(createCaller(product.url, {}), answerCounts, [401]);
+  const stage = { admin: watchCaller(admin, answerCounts), agent, anybody, site, url: product.url };
   const entries = await createEntries(stage, [...urls, ...publicPorts.flatMap(publicUrls)]);
   const entryReports: EntryReport[] = [];
   for (const [at, entry] of entries.entries()) {
@@ -112,8 +112,8 @@ async function tryEntry(entry: Entry, offset: number): Promise<EntryReport> {
   const startedAt = performance.now();
   const port = publicPorts[offset] ?? 0;
   await attemptAll(entry, publicUrls(port));
-  tally.take();
-  // The offset gives each entry a different part of the URLs.
+  answerCounts.take();
+  // The offset gives each entry point a different part of the URLs.
   const sampleUrls = () => urls.filter((_, at) => (at + offset) % entry.oneOf === 0);
   const chosenUrls = isFullRun ? (entry.isCostly ? everySpelling : urls) : sampleUrls();
   const toldBefore = site.told();
@@ -128,7 +128,7 @@ async function tryEntry(entry: Entry, offset: number): Promise<EntryReport> {
     missed: publicAddresses.filter(isMissed),
     told: told + site.told() - toldBefore,
     mishaps: mishaps.slice(0, 5),
-    refusals: tally.take(),
+    refusals: answerCounts.take(),
     seconds: Math.round((performance.now() - startedAt) / 1_000),
   };
 }
@@ -167,8 +167,8 @@ async function attemptAll(
 }
 
 /**
- * True for a name that does not resolve and for a spelling of a public address: a connection to
- * them may fail, after which the executor pauses calls to that upstream.
+ * True for a name that does not resolve and for a spelling of a public address. A connection to
+ * such a host may fail, and then the executor pauses calls to the host.
  */
 function mayFailToConnect(url: string): boolean {
   const { hostname = '' } = URL.parse(url) ?? {};

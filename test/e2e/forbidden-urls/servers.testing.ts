@@ -64,7 +64,10 @@ export async function createServerEntries(stage: Stage): Promise<Entry[]> {
   ];
 }
 
-/** Answers as an MCP server with one tool, whose result contains another address. */
+/**
+ * Answers like an MCP server with one tool. A call of the tool is redirected to the address that
+ * the call contains.
+ */
 function answerRpc({ body }: SiteRequest) {
   const { id, method, params } = JSON.parse(body);
   if (method === 'tools/call') return redirectTo(params.arguments.to);

@@ -3,7 +3,7 @@ import { createServer } from 'node:https';
 
 import { createCertificate } from '../../../services-src/egress/certificate.testing.ts';
 
-/** A request to an address of the site; the address contains one of the tested URLs. */
+/** A request to an address of the site. Each address belongs to one of the tested URLs (`url`). */
 export interface SiteRequest {
   readonly url: string;
   readonly number: number;
@@ -28,7 +28,7 @@ export interface Site extends AsyncDisposable {
   told(): number;
   /** Sets the answer to requests below the paths `at(kind, …)`. */
   on(kind: string, answer: (asked: SiteRequest) => Answer): void;
-  /** The address of the site at which its answer concerns this URL. */
+  /** Returns the address of the site for this kind of answer and this tested URL. */
   at(kind: string, url?: string): string;
 }
 
@@ -108,8 +108,8 @@ export function redirectTo(url: string, status = 307): Answer {
 }
 
 /**
- * A header's text as UTF-8 bytes, as servers send it, without the control characters, which HTTP
- * does not allow.
+ * Returns the header's text as UTF-8 bytes, as servers send it. Control characters are
+ * percent-encoded, because HTTP does not allow them.
  */
 function headerText(value: string): string {
   const bytes = Buffer.from(value).toString('latin1');

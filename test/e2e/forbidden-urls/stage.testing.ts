@@ -1,7 +1,9 @@
 import type { Caller, Reply } from '../../support/http.ts';
 import type { Site } from './site.testing.ts';
 
-/** A feature that takes a URL from outside and could make the product call it. */
+/**
+ * An entry point: a feature that takes a URL from outside and could make the product call the URL.
+ */
 export interface Entry {
   readonly name: string;
   /**
@@ -27,10 +29,13 @@ export interface Entry {
   attempt(url: string): Promise<unknown>;
 }
 
-/** Settings of entries that need several requests per URL. */
+/**
+ * Settings for entry points that need several requests to test one URL: the short test tries only
+ * one URL in 311.
+ */
 export const costlyEntry = { oneOf: 311, isCostly: true } as const;
 
-/** The callers, the site and the address that the entries use. */
+/** The callers, the site and the address that the entry points use. */
 export interface Stage {
   readonly admin: Caller;
   readonly agent: Caller;
@@ -42,8 +47,8 @@ export interface Stage {
 }
 
 /**
- * Each entry uses its own port of the public addresses: the executor pauses calls to an upstream
- * that has failed, and the previous entry may have caused failures.
+ * Each entry point uses its own port of the public addresses. The executor pauses calls to an
+ * upstream that has failed, and the previous entry point may have caused failures.
  */
 export const publicPorts = Array.from({ length: 64 }, (_, at) => 20_000 + at);
 
@@ -66,14 +71,14 @@ export function createTally(): Tally {
 }
 
 /**
- * Thrown when the executor pauses calls to an upstream because it has failed. This must never
- * happen for a refused address.
+ * Thrown when the executor pauses calls to an upstream because the upstream has failed. This must
+ * never happen for a refused address.
  */
 export class OpenCircuit extends Error {}
 
 /**
- * Statuses with which the gateway may refuse a URL. Any other error status means that it did not
- * try the URL.
+ * Statuses with which the gateway may refuse a URL. Any other error status means that the gateway
+ * did not try the URL.
  */
 const refusalStatuses: readonly number[] = [400, 403, 422, 424, 502];
 

@@ -67,7 +67,8 @@ export function createMissingIds(): Possessions {
 }
 
 /**
- * The settings of a gateway for `possess`: an OAuth provider at which connections can be created.
+ * The settings of a gateway for `createPossessions`: an OAuth provider at which connections can be
+ * created.
  */
 export const possessionSettings = {
   OAUTH_GITHUB_CLIENT_ID: 'gateway',
@@ -178,7 +179,8 @@ async function insertBoundClient(
 }
 
 /**
- * The parameter for a version number, which is no secret, so every request uses the same number.
+ * The parameter for a version number. The number is no secret, so every request uses the same
+ * number.
  */
 export const versionParameter = '{version}';
 /**
@@ -197,7 +199,7 @@ async function insertFile(query: Query, { orgId, id }: Person): Promise<string> 
 
 /**
  * The kind of id that each parameter of a path takes. Throws for an unknown parameter, so that the
- * test of a new route fails until it is added here.
+ * test of a new route fails until the parameter is added here.
  */
 export function kindsIn(path: string): { readonly param: string; readonly kind: Kind }[] {
   const kinds: Readonly<Record<string, Kind>> = {
@@ -234,8 +236,8 @@ export function kindsIn(path: string): { readonly param: string; readonly kind: 
 }
 
 /**
- * A valid body for each route that needs one, so that the gateway can refuse the request only for
- * its id.
+ * A valid body for each route that needs one, so that the gateway can refuse the request only
+ * because of its id.
  */
 export const bodiesByRoute: Partial<Record<RouteName, unknown>> = {
   updateSecret: { description: 'An intruder was here.' },
