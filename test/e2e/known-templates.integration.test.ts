@@ -75,7 +75,7 @@ async function storeVersion(key: string, tier: 'org' | 'global', version: number
   );
 }
 
-test('policy trusts the templates of an existing installation once, and later only those in files', async () => {
+test('policy trusts all templates of an existing installation at the first migration, and later only the templates in files', async () => {
   await storeVersion('old', 'global', 1);
   await storeVersion('mine', 'org', 1);
   await storeVersion('mine', 'org', 2);
@@ -123,7 +123,7 @@ test('policy trusts the templates of an existing installation once, and later on
   ]);
 });
 
-test('the list of known templates can be used by policy alone, and holds digests instead of texts', async () => {
+test('only policy can use the list of known templates, which contains digests instead of texts', async () => {
   const [row] = await tables.query("select * from policy.known_template where key = 'notes'");
   expect(row.digest).toMatch(/^[0-9a-f]{64}$/);
   const [{ roles }] = await tables.query(

@@ -22,8 +22,8 @@ const endpoints = Object.values(busContracts).flatMap((contract: Contract) =>
 );
 
 /**
- * The NATS users: one for each component, and a second one for each component that reads the
- * stream.
+ * The second NATS users: each component has one user, and each component that reads the stream has
+ * a second one.
  */
 const readersByUser = new Map(
   Object.entries(durableConsumers).map(([durable, { owner, stream }]) => [
@@ -49,7 +49,7 @@ function publishableSubjectsOf(user: string): string[] {
     `aud.${component}.matrix`,
     ...(plainSubjects[component] ?? []),
     ...(component === 'executor' ? ['$O.files.C.matrix'] : []),
-    // The server drops what answers no request.
+    // The server drops a message to this subject that answers no request.
     ...(component === 'gateway' ? [] : ['_R_.guessed']),
     ...(component === 'audit' ? [] : streamNames.map((name) => `STORE.API.STREAM.INFO.${name}`)),
     ...(component === 'gateway'
@@ -196,7 +196,7 @@ function subscribableSubjectsOf(user: string): Set<string> {
   ]);
 }
 
-describe('on the bus', () => {
+describe('the NATS bus', () => {
   let environment: TestEnvironment;
   const connections = new Map<string, NatsConnection>();
   beforeAll(async () => {
@@ -209,7 +209,7 @@ describe('on the bus', () => {
     }
   });
   afterAll(() => environment[Symbol.asyncDispose]());
-  const of = (user: string) => connections.get(user) as NatsConnection;
+  const connectionOf = (user: string) => connections.get(user) as NatsConnection;
 
   test.for(users.map((user) => [user]))(
     'the user %s can publish only what the contracts allow',
@@ -218,16 +218,16 @@ describe('on the bus', () => {
       const arrivedSubjects: string[] = [];
       const owners = components.filter((each) => each !== 'gateway');
       const subscriptions = owners.map((owner) =>
-        of(owner).subscribe(`rpc.${owner}.>`, {
+        connectionOf(owner).subscribe(`rpc.${owner}.>`, {
           callback: (_, message) => void arrivedSubjects.push(message.subject),
         }),
       );
-      await Promise.all(owners.map((owner) => of(owner).flush()));
+      await Promise.all(owners.map((owner) => connectionOf(owner).flush()));
 
-      const refused = await violationsOf(of(user), () => {
-        for (const subject of everySubject) of(user).publish(subject);
+      const refused = await violationsOf(connectionOf(user), () => {
+        for (const subject of everySubject) connectionOf(user).publish(subject);
       });
-      await Promise.all(owners.map((owner) => of(owner).flush()));
+      await Promise.all(owners.map((owner) => connectionOf(owner).flush()));
       for (const subscription of subscriptions) subscription.unsubscribe();
 
       expect(refused).toEqual(
@@ -254,7 +254,7 @@ describe('on the bus', () => {
     'the user %s can subscribe only to the requests that it answers and the events that it consumes (%s)',
     async ([user, how]) => {
       const allowed = subscribableSubjectsOf(user);
-      const nats = of(user);
+      const nats = connectionOf(user);
       const options = { callback: () => undefined, ...(how === 'in a queue' && { queue: 'spy' }) };
       const refused = await violationsOf(nats, () => {
         for (const subject of everySubscription) nats.subscribe(subject, options).unsubscribe(1);
@@ -266,7 +266,7 @@ describe('on the bus', () => {
     },
   );
 
-  test('each stream holds only what a component published below its own name', async () => {
+  test('each stream contains only messages that a component published below its own name', async () => {
     const { servers, password } = addressIn(environment);
     const provision = await connect({
       servers,
@@ -292,22 +292,22 @@ describe('on the bus', () => {
     expect(names.toSorted()).toEqual(['AUDIT', 'EVENTS', filesStream]);
   });
 
-  test('a request is answered once, and a second reply goes nowhere', async () => {
-    const subscription = of('auth').subscribe('rpc.auth.v1.ping.*', {
+  test('a request is answered once, and a second reply is not delivered', async () => {
+    const subscription = connectionOf('auth').subscribe('rpc.auth.v1.ping.*', {
       callback: (_, message) => {
         message.respond('first');
-        of('auth').publish(message.reply ?? '', 'second');
+        connectionOf('auth').publish(message.reply ?? '', 'second');
       },
     });
-    await of('auth').flush();
+    await connectionOf('auth').flush();
     const replies: string[] = [];
-    const inbox = of('gateway').subscribe('_INBOX_gateway.replies', {
+    const inbox = connectionOf('gateway').subscribe('_INBOX_gateway.replies', {
       callback: (_, message) => void replies.push(message.string()),
     });
-    of('gateway').publish('rpc.auth.v1.ping', '', { reply: '_INBOX_gateway.replies' });
+    connectionOf('gateway').publish('rpc.auth.v1.ping', '', { reply: '_INBOX_gateway.replies' });
     await expect.poll(() => replies).toContain('first');
-    await of('auth').flush();
-    await of('gateway').flush();
+    await connectionOf('auth').flush();
+    await connectionOf('gateway').flush();
     subscription.unsubscribe();
     inbox.unsubscribe();
 

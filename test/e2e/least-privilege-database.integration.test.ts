@@ -8,7 +8,7 @@ import type { TestEnvironment } from '../support/environment.ts';
 const roles = components.filter((component) => component !== 'gateway');
 const permissionDenied = '42501';
 
-describe('in the database', () => {
+describe('the database', () => {
   let environment: TestEnvironment;
   let tables: string[];
   /** For each table, the name of one column that can be written. */
@@ -33,7 +33,10 @@ describe('in the database', () => {
   });
   afterAll(() => environment[Symbol.asyncDispose]());
 
-  /** Runs each statement as the role; a result is `done`, or Postgres's error code (SQLSTATE). */
+  /**
+   * Runs each statement as the role. Returns `done` or Postgres's error code (SQLSTATE) for each
+   * statement.
+   */
   async function attemptStatements(role: string, statements: readonly string[]) {
     const client = new pg.Client({
       connectionString: environment.variables[`${role.toUpperCase()}_DATABASE_URL`],

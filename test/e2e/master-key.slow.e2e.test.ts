@@ -63,7 +63,7 @@ async function sendCall(user: Caller): Promise<void> {
 }
 
 test(
-  'an operator changes the master key of a gateway, which does not start with a wrong key',
+  'an operator changes the master key of a gateway; the gateway does not start with a wrong key',
   { timeout: 180_000 },
   async () => {
     let user: Caller;

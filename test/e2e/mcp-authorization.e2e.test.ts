@@ -42,10 +42,10 @@ describe('an MCP server that names its own authorization server', () => {
     const openapi = mcpTemplate('far', server, 'oauth', toolOverrides);
     successfulBodyOf(await admin.post('/v1/templates', { openapi }));
     successfulBodyOf(await admin.post('/v1/templates/far/publish', { version: 1 }));
-    const askedConnection = successfulBodyOf(
+    const requestedConnection = successfulBodyOf(
       await admin.post('/v1/connections', { template: 'far', name: 'far' }),
     );
-    const authorizationPath = new URL(askedConnection.authorization_url).pathname;
+    const authorizationPath = new URL(requestedConnection.authorization_url).pathname;
     successfulBodyOf(await admin.get(authorizationPath));
     const farAuthorizationUrl = new URL(
       (await admin.post(authorizationPath)).headers.get('location') ?? '',

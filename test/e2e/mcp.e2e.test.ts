@@ -145,7 +145,7 @@ describe('an agent that speaks MCP', () => {
     expect(countPosts()).toBe(1);
   });
 
-  test('keeps its call open while its user, sent to the page by the client, decides', async () => {
+  test('keeps its call open while its user decides on the page to which the client has sent the user', async () => {
     await using connected = await connectClient(world.url, agent.key, { elicitation: { url: {} } });
     const { client } = connected;
     const postsBefore = countPosts();
@@ -255,7 +255,7 @@ describe('an agent that speaks MCP', () => {
       error: 'already_at_top',
     });
 
-    const open = await raiseApproval('Leave me open');
+    const openApprovalId = await raiseApproval('Leave me open');
     const lastApprovalId = await raiseApproval('Remember me');
     expect(await decide(lastApprovalId, { resolution: 'allow_remember' })).toMatchObject({
       isError: true,
@@ -269,7 +269,7 @@ describe('an agent that speaks MCP', () => {
     expect(
       await decide(lastApprovalId, { resolution: 'allow_remember', ttl: '2h', cascade: false }),
     ).toMatchObject({ isError: false, status: 'allowed', cascaded_approval_ids: [] });
-    expect(await call(child.key, 'service_call', { approval_id: open })).toMatchObject({
+    expect(await call(child.key, 'service_call', { approval_id: openApprovalId })).toMatchObject({
       status: 'pending_approval',
     });
     expect(await call(child.key, 'service_call', createIssueCall('Now by itself'))).toMatchObject({
@@ -302,7 +302,7 @@ describe('an agent that speaks MCP', () => {
       .toMatch(/unauthenticated/);
   });
 
-  test('can be the command line version of the MCP Inspector', async () => {
+  test('can be the MCP Inspector on the command line', async () => {
     const tools = await inspect('--method', 'tools/list');
     expect(tools.tools).toHaveLength(5);
     const me = await inspect(

@@ -14,13 +14,13 @@ const mutations = Object.entries({
   ...mutationsOfAuthority,
   ...mutationsOfAccounts,
 });
-/** `npm test` makes a part of the mutations: some before the replay, and others during it. */
+/** `npm test` makes only a part of the mutations: some before the replay, and others during it. */
 const mutationStep = chooseSweepValue({ sampled: 6, whole: 1 });
 const mutationsBeforeReplay = mutations.filter((_, index) => index % mutationStep === 0);
 const mutationsDuringReplay = mutations.filter((_, index) => (index + 3) % mutationStep === 0);
 /**
- * Longer than the second for which a component uses a cached lookup, even if it misses the event
- * about the change.
+ * The wait before the replay. It is longer than the second for which a component uses a cached
+ * lookup, even if the component misses the event about the change.
  */
 const lookUpsLiveMs = 1_500;
 

@@ -20,8 +20,8 @@ const password = 'CANARY-server-password';
 const logger = pino({ level: 'silent' });
 const nodes = [0, 1, 2] as const;
 
-/** With certificates of a private authority for the servers, and the generated accounts. */
-describe('three NATS servers and a Postgres, all by TLS', { timeout: 600_000 }, () => {
+/** The servers have certificates of a private authority, and NATS has the generated accounts. */
+describe('a cluster of three NATS servers, and a Postgres, all with TLS', { timeout: 600_000 }, () => {
   const stack = new AsyncDisposableStack();
   const ports: number[] = [];
   const routePorts: number[] = [];
@@ -83,7 +83,7 @@ ${natsAccounts(() => JSON.stringify(password))}`,
     });
   }
 
-  /** Whether every stream has as many copies as it should, all of them up to date. */
+  /** Tells whether every stream has its three copies, all of them up to date. */
   async function areCopiesCurrent(): Promise<boolean> {
     try {
       const server = { url: natsUrl('provision'), caFile: certificate.authority };
@@ -104,7 +104,7 @@ ${natsAccounts(() => JSON.stringify(password))}`,
     }
   }
 
-  test('serve the story, and every call while one NATS server is stopped and started again', async () => {
+  test('serve every scene of the demonstration, and every call while one NATS server is stopped and started again', async () => {
     const server = { natsUrl: natsUrl('provision'), caFile: certificate.authority };
     // A new cluster takes a while to choose its leader.
     await pollUntil(
@@ -160,7 +160,7 @@ interface Reply {
 
 /**
  * Makes one call after the other. A call that ends as `unavailable` is repeated, as
- * docs/reference/errors.md#codes tells callers; everything else that is no answer is a failure.
+ * docs/reference/errors.md#codes tells callers. Any other error is a failure.
  */
 function startLoad(call: () => Promise<Reply>) {
   let servedCount = 0;
@@ -189,7 +189,7 @@ function startLoad(call: () => Promise<Reply>) {
       const wanted = servedCount + count;
       await pollUntil(() => servedCount >= wanted || failures.length > 0, `${count} more calls`);
     },
-    /** Returns the calls that failed. */
+    /** Stops the load, and returns the answers of the calls that failed. */
     async stop(): Promise<unknown[]> {
       isStopping = true;
       await loop;

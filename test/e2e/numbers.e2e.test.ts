@@ -8,7 +8,7 @@ import { createToolCall, postMcp } from '../../gateway/mcp/clients.testing.ts';
 import { createAgent, startWorld, successfulBodyOf } from '../support/world.ts';
 import type { Agent, World } from '../support/world.ts';
 
-/** Numbers that a double does not hold: an id of 64 bits, and a price with many digits. */
+/** Numbers that a double cannot hold: ids of 64 bits, and a price with many digits. */
 const answerText =
   '{"id":9007199254740993,"price":0.12345678901234567891,"ids":[18446744073709551615,7]}';
 const shownAnswer = {
@@ -43,8 +43,8 @@ paths:
       parameters: [{ name: id, in: path, required: true, schema: { type: integer } }]
 `;
 
-/** The value of a number reaches the other side unchanged, whichever way it takes. */
-describe('a number of more digits than a double holds', () => {
+/** The upstream and the agent get the number unchanged, over REST and over MCP. */
+describe('a number with more digits than a double can hold', () => {
   const stack = new AsyncDisposableStack();
   const hits: { method: string; url: string; body: string }[] = [];
   let world: World;
@@ -81,7 +81,7 @@ describe('a number of more digits than a double holds', () => {
   afterAll(() => stack.disposeAsync());
   beforeEach(() => hits.splice(0));
 
-  /** Sends the JSON as it is written here, with all digits. */
+  /** Sends this JSON text unchanged, with all digits. */
   async function postText(path: string, text: string, caller: Agent = agent) {
     const headers = { authorization: `Bearer ${caller.key}`, 'content-type': 'application/json' };
     const reply = await fetch(`${world.url}${path}`, { method: 'POST', headers, body: text });
@@ -90,7 +90,7 @@ describe('a number of more digits than a double holds', () => {
   }
   const call = (fields: object) => agent.post('/v1/actions/call', { service: 'things', ...fields });
 
-  test('is given as text by REST, with a note, whole and filtered', async () => {
+  test('is returned as text over REST, in the full and in the filtered body, with a note', async () => {
     const { result } = successfulBodyOf(
       await call({ action: 'list_things', filter: '[.ids[], .price]' }),
     );
@@ -100,7 +100,7 @@ describe('a number of more digits than a double holds', () => {
     expect(result.numbers_as_text).toBe(true);
   });
 
-  test.for([{}, { verbose: true }])('is given as text over MCP: %j', async (more) => {
+  test.for([{}, { verbose: true }])('is returned as text over MCP: %j', async (more) => {
     const { body } = await postMcp(world.url, agent.key, {
       body: createToolCall('service_read', { service: 'things', action: 'list_things', ...more }),
     });
@@ -111,7 +111,7 @@ describe('a number of more digits than a double holds', () => {
     expect(result.numbers_as_text).toBe(true);
   });
 
-  test('that is given back as text or as a number names the same thing', async () => {
+  test('identifies the same thing whether it is sent back as text or as a number', async () => {
     const { admin } = world;
     const texts = ['"9007199254740993"', '9007199254740993'];
     for (const id of texts) {
@@ -142,7 +142,7 @@ describe('a number of more digits than a double holds', () => {
     '"params":{"id":9007199254740993,"name":"7","parts":[{"price":0.12345678901234567891}]}',
     '"params":{"id":"9007199254740993","name":"7","parts":[{"price":"0.12345678901234567891"}]}',
     `"params":${JSON.stringify('{"id":9007199254740993,"name":"7","parts":[{"price":0.12345678901234567891}]}')}`,
-  ])('is written as that number where the action takes one: %s', async (params) => {
+  ])('is sent to the upstream as a number if the action expects a number: %s', async (params) => {
     const { body } = await postText(
       '/v1/actions/call',
       `{"service":"things","action":"create_thing",${params}}`,
@@ -154,7 +154,7 @@ describe('a number of more digits than a double holds', () => {
     ]);
   });
 
-  test('is written as that number for a call over MCP', async () => {
+  test('is sent to the upstream as a number by a call over MCP', async () => {
     const frame = JSON.stringify(
       createToolCall('service_call', {
         service: 'things',
@@ -168,7 +168,7 @@ describe('a number of more digits than a double holds', () => {
     expect(hits.map((hit) => hit.body)).toEqual(['{"id":9007199254740993,"name":"x"}']);
   });
 
-  test('is refused in a body that would be sent as it is, and sent in a text', async () => {
+  test('is refused in the JSON body of a raw call, but sent unchanged in a body that is a text', async () => {
     const raw = `"service":"http","method":"POST","url":"${upstreamUrl}/things"`;
     const refused = await postText('/v1/actions/call', `{${raw},"body":{"id":9007199254740993}}`);
     expect(refused).toMatchObject({

@@ -21,8 +21,8 @@ async function run(url: string, ...statements: readonly string[]): Promise<unkno
 }
 
 /**
- * Makes a database whose owner is no superuser, with roles of its own names, because roles belong to
- * the whole server.
+ * Creates a database whose owner is no superuser. The names of its roles are unique, because roles
+ * belong to the whole server.
  */
 async function makeDatabase(ownerOptions: string) {
   const suffix = randomUUID().slice(0, 8);
@@ -54,7 +54,10 @@ async function makeDatabase(ownerOptions: string) {
   return { serverUrl, database, adminUrl: urlOf(owner), roles, users, urlOf };
 }
 
-/** What the role of auth sees: whether it can read its tables, and where it looks for names. */
+/**
+ * Reads with the role of auth: the number of identities, and the schema in which the role looks for
+ * names.
+ */
 function readAsAuth({ urlOf, roles }: Awaited<ReturnType<typeof makeDatabase>>) {
   return run(
     urlOf(roles.auth.user),
@@ -63,7 +66,7 @@ function readAsAuth({ urlOf, roles }: Awaited<ReturnType<typeof makeDatabase>>) 
 }
 
 describe('an owner of the schemas who is no superuser', () => {
-  test('migrates with roles of a database administrator, and says which statements make those that are missing', async () => {
+  test('migrates with roles that a database administrator creates; the error says which statements create the missing roles', async () => {
     const made = await makeDatabase('nocreaterole');
     const refusal = await provisionDatabase(made).catch((error: unknown) => String(error));
 
@@ -79,7 +82,7 @@ describe('an owner of the schemas who is no superuser', () => {
     expect(await readAsAuth(made)).toEqual([{ identities: 0, current_schema: 'auth' }]);
   });
 
-  test('makes the roles itself where it has CREATEROLE', async () => {
+  test('creates the roles itself if it has CREATEROLE', async () => {
     const made = await makeDatabase('createrole');
     await provisionDatabase(made);
     await provisionDatabase(made);

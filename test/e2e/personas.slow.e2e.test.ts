@@ -4,7 +4,7 @@ import { callToolByMcp } from './escalation/ways.ts';
 import { createAgent, successfulBodyOf, startWorld } from '../support/world.ts';
 import type { Agent, World } from '../support/world.ts';
 
-/** What a tool answered; the client reads it as a model would. */
+/** The answer of a tool, which the client reads as a model would. */
 type Answer = Awaited<ReturnType<typeof callToolByMcp>>['body'];
 
 let world: World;
@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => world[Symbol.asyncDispose]());
 
-/** A client that knows nothing but the tools, and follows the `next` of their answers. */
+/** A client that knows only the tools, and follows the `next` of their answers. */
 function clientOf({ key }: Agent) {
   const callTool = async (tool: string, toolArguments: object): Promise<Answer> =>
     (await callToolByMcp(world.url, key, tool, toolArguments)).body;
@@ -27,7 +27,10 @@ function clientOf({ key }: Agent) {
   };
 }
 
-/** Connects the requested service at the stand-in for the provider, as an admin does on its page. */
+/**
+ * Connects the requested service, as an admin does on the page of the request. The service calls
+ * the test's upstream in place of the provider.
+ */
 async function connectAsAdmin(
   { template, request_id }: { template: string; request_id?: string },
   secretName: string,

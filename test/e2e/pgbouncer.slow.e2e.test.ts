@@ -36,7 +36,7 @@ describe.skipIf(!program.isAvailable)(
       );
       const roles = Object.fromEntries(schemaOwners.map((user) => [user, { user, password }]));
       const adminUrl = pgbouncer.urlFor(username);
-      // The second one finds nothing to do.
+      // The second migration finds nothing to do.
       await provisionDatabase({ adminUrl, roles });
       await provisionDatabase({ adminUrl, roles });
     });
@@ -53,7 +53,7 @@ describe.skipIf(!program.isAvailable)(
         { schema: 'auth' },
       );
 
-    test('is refused with the setting to make when a component does not know of it', async () => {
+    test('refuses a component without DATABASE_POOLER=on; the error names this setting', async () => {
       const failure = await open('auth', 'off').catch((error: unknown) => error);
 
       expect(describeDatabaseFailure(failure)).toMatch(
@@ -61,7 +61,7 @@ describe.skipIf(!program.isAvailable)(
       );
     });
 
-    test('is refused for a role without the settings of its sessions, with the SQL that stores them', async () => {
+    test('is not used for a role without its session settings; the error contains the SQL that stores them', async () => {
       const { username } = new URL(inject('adminUrl'));
 
       await expect(open(username, 'on')).rejects.toThrow(
@@ -70,13 +70,13 @@ describe.skipIf(!program.isAvailable)(
       );
     });
 
-    test('ends a statement of a component that takes too long', async () => {
+    test('keeps the time limit for the statements of a component', async () => {
       await using db = await open('auth', 'on');
 
       await expect(db`select pg_sleep(60)`).rejects.toMatchObject({ code: '57014' });
     });
 
-    test('serves migrations, every scene of the story, and more callers than it has sessions', async () => {
+    test('serves migrations, every scene of the demonstration, and more callers than it has sessions', async () => {
       const variables = schemaOwners.map((user) => [
         `${user.toUpperCase()}_DATABASE_URL`,
         pgbouncer.urlFor(user),

@@ -141,7 +141,7 @@ describe('the built-in service “platform”', () => {
     });
   });
 
-  test('is refused only by deny rules', async () => {
+  test('is denied only by deny rules', async () => {
     const rule = successfulBodyOf(
       await world.admin.post('/v1/rules', {
         identity_id: agent.id,

@@ -15,11 +15,13 @@ import type { CertificateFiles } from '../support/certificate-files.ts';
 const password = 'CANARY-server-password';
 const logger = pino({ level: 'silent' });
 
-/** Postgres and NATS whose certificates come from an authority that no system knows. */
+/**
+ * The certificates of these Postgres and NATS servers come from an authority that no system knows.
+ */
 describe('Postgres and NATS with a private certificate authority', { timeout: 300_000 }, () => {
   const stack = new AsyncDisposableStack();
   let folder: string;
-  /** Files of the right authority, and of one that has signed nothing. */
+  /** The file of the servers' authority, and the file of an authority that has signed nothing. */
   const files = { right: '', wrong: '' };
   const postgres = { password: '', port: 0, portWithoutTls: 0 };
   const nats = { port: 0, portWithoutTls: 0, portOfOther: 0 };
@@ -98,15 +100,15 @@ describe('Postgres and NATS with a private certificate authority', { timeout: 30
   describe.for([
     ['a component', open],
     ['migrate', migrateAt],
-  ] as const)('Postgres, by %s', ([, openAt]) => {
+  ] as const)('Postgres, when %s connects', ([, openAt]) => {
     const at = ({ host = 'localhost', port = postgres.port } = {}) =>
       `postgres://postgres:${postgres.password}@${host}:${port}/postgres?sslmode=verify-full`;
 
-    test('is used with its authority', async () => {
+    test('is used with the file of its authority', async () => {
       expect(await failureOf(openAt(at(), files.right))).toBe('opened');
     });
 
-    test('is refused without its authority, and with another one', async () => {
+    test('is refused without the file of its authority, and with the file of another authority', async () => {
       for (const file of [undefined, files.wrong]) {
         expect(await failureOf(openAt(at(), file))).toMatch(
           /by TLS: .* name the PEM file of that authority in SERVERS_CA_FILE/,
@@ -114,20 +116,20 @@ describe('Postgres and NATS with a private certificate authority', { timeout: 30
       }
     });
 
-    test('is refused under a name that the certificate does not have', async () => {
+    test('is refused under a host name that is not in the certificate', async () => {
       expect(await failureOf(openAt(at({ host: '127.0.0.1' }), files.right))).toMatch(
         /127\.0\.0\.1.* write a name of the certificate into DATABASE_URL/,
       );
     });
 
-    test('is refused where the server has no TLS', async () => {
+    test('is refused if the server has no TLS', async () => {
       expect(await failureOf(openAt(at({ port: postgres.portWithoutTls }), files.right))).toMatch(
         /does not support SSL connections.* Turn TLS on at the server/,
       );
     });
   });
 
-  test('NATS is refused without its authority, with another one, under another name and without TLS', async () => {
+  test('NATS is refused without its authority, with another authority, under another host name, and without TLS', async () => {
     const refusalOf = async (port: number, caFile?: string) => {
       const url = `tls://auth:${password}@localhost:${port}`;
       try {

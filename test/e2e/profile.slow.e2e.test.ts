@@ -14,7 +14,10 @@ const desktop = { width: 1280, height: 900 };
 const phone = { width: 360, height: 740 };
 const password = 'CANARY-battery-staple';
 
-/** Runs before the scripts of a page: notes what is asked and shown, and says yes once asked. */
+/**
+ * Runs before the scripts of a page, and replaces the browser's notifications. It records what is
+ * asked and shown, and grants the permission.
+ */
 const standInForNotifications = `
   window.said = [];
   window.isLookedAt = true;
@@ -64,7 +67,7 @@ describe.skipIf(!chromium.isAvailable)(`the profile page${chromium.note}`, () =>
     await shownPage.getByRole('heading', { name: 'Profile' }).waitFor();
   };
 
-  test('is where a link to it leads, after choosing a password and signing in with it', async () => {
+  test('is opened after sign-in, when a link to it led to the sign-in page', async () => {
     const { url: link } = successfulBodyOf(
       await world.admin.post('/v1/users/invitations', { email: 'ann@example.com', role: 'member' }),
     );
@@ -121,7 +124,7 @@ describe.skipIf(!chromium.isAvailable)(`the profile page${chromium.note}`, () =>
     await page.keyboard.press('Escape');
   });
 
-  test('ends another session, which then is at the sign-in page', async () => {
+  test('ends another session, whose page then is the sign-in page', async () => {
     const other = await browser.newPage({ viewport: phone });
     await other.page.goto(`${url}/profile`);
     await signIn(other.page);
@@ -135,7 +138,7 @@ describe.skipIf(!chromium.isAvailable)(`the profile page${chromium.note}`, () =>
     await other.context.close();
   });
 
-  test('changes the theme at once, and for the next load and other tabs before they are drawn', async () => {
+  test('changes the theme at once, also in other tabs and for the next load', async () => {
     const light = await background(page);
     await page.getByRole('radio', { name: 'Dark' }).check();
     await expect.poll(() => background(page)).not.toBe(light);
@@ -151,7 +154,7 @@ describe.skipIf(!chromium.isAvailable)(`the profile page${chromium.note}`, () =>
     await tab.close();
   });
 
-  test('changes the theme of the pages of the gateway itself, before the sign-in and without scripts', async () => {
+  test('changes the theme of the gateway’s own pages too, before the sign-in and without scripts', async () => {
     const light = await background(page);
     await page.getByRole('radio', { name: 'Dark' }).check();
     await expect.poll(() => background(page)).not.toBe(light);
@@ -174,10 +177,10 @@ describe.skipIf(!chromium.isAvailable)(`the profile page${chromium.note}`, () =>
     );
   });
 
-  test('turns notifications of waiting approvals on and off, and asks the browser only then', async () => {
+  test('turns notifications of waiting approvals on and off, and asks the browser only when they are turned on', async () => {
     const other = await browser.newPage({ viewport: phone });
     const { page: own, context, complaints } = other;
-    // Chromium without a screen can ask nobody and shows nothing.
+    // Headless Chromium can ask nobody for a permission, and shows no notifications.
     await own.addInitScript(standInForNotifications);
     await own.goto(`${url}/profile`);
     await signIn(own);
@@ -225,7 +228,7 @@ describe.skipIf(!chromium.isAvailable)(`the profile page${chromium.note}`, () =>
     await context.close();
   });
 
-  test('is no page below it, nor are others that nobody serves', async () => {
+  test('is not shown at an unknown address, where the dashboard says that there is no page', async () => {
     const tab = await watched.context.newPage();
     for (const path of ['/approvals/xyz', '/agents/nope', '/requests/x', '/foo', '/v1/nothing']) {
       await tab.goto(url + path);

@@ -18,7 +18,8 @@ const chromium = needs('chromium');
 const phone = { width: 360, height: 740 };
 
 /**
- * Plays a secret request on a phone, from the agent's wish to the first call that uses the secret.
+ * Plays a secret request on a phone, from the agent's request to the first call that uses the
+ * secret.
  */
 describe.skipIf(!chromium.isAvailable)(`a person who is asked for a secret${chromium.note}`, () => {
   const value = `CANARY-${randomUUID()}`;
@@ -48,8 +49,8 @@ describe.skipIf(!chromium.isAvailable)(`a person who is asked for a secret${chro
   });
 
   const requestSecret = async (given: object): Promise<{ provide_url: string; id: string }> => {
-    const wish = { operation: 'request_secret', ...given };
-    const { body } = await callToolByMcp(url, bot.key, 'service_auth', wish);
+    const toolArguments = { operation: 'request_secret', ...given };
+    const { body } = await callToolByMcp(url, bot.key, 'service_auth', toolArguments);
     expect(body.request, JSON.stringify(body)).toBeDefined();
     return body.request;
   };
@@ -113,7 +114,7 @@ describe.skipIf(!chromium.isAvailable)(`a person who is asked for a secret${chro
     expect(await findAccessibilityProblems(page)).toEqual([]);
   });
 
-  test('gives the agent a secret that the agent can use and not read', async () => {
+  test('gives the agent a secret that the agent can use, but not read', async () => {
     const call = {
       service: 'http',
       method: 'GET',
@@ -129,7 +130,7 @@ describe.skipIf(!chromium.isAvailable)(`a person who is asked for a secret${chro
     );
     await expect.poll(() => upstream.hits.length).toBe(1);
     expect(upstream.hits[0]?.headers['x-key']).toBe(value);
-    // The agent sees the names of the secrets it may use, and cannot change any of them.
+    // The agent sees the names of the secrets that it may use, but cannot change these secrets.
     const listedSecrets = successfulBodyOf(await bot.get('/v1/secrets')).items;
     expect(listedSecrets.map(({ name }: { name: string }) => name)).toContain('notes_key');
     expect(JSON.stringify(listedSecrets)).not.toContain(value);
@@ -139,7 +140,7 @@ describe.skipIf(!chromium.isAvailable)(`a person who is asked for a secret${chro
     );
   });
 
-  test('has one field for each part of a secret that a template uses', async () => {
+  test('fills in one field for each part of a secret that a template uses', async () => {
     const template = 'zoom';
     const detail = successfulBodyOf(await admin.get(`/v1/templates/${template}`));
     const ways: { parts?: { name: string; label: string; secret: boolean }[] }[] =
@@ -166,7 +167,7 @@ describe.skipIf(!chromium.isAvailable)(`a person who is asked for a secret${chro
     expect(await page.content()).not.toContain('CANARY');
   });
 
-  test('can decline on the page where the secret is entered, and the agent reads why', async () => {
+  test('can decline on the page where the secret is entered, and the agent reads the reason', async () => {
     const { id, provide_url: link } = await requestSecret({ name: 'not_this_one' });
     await page.goto(link);
     await page.getByLabel('The secret').fill(value);
@@ -206,9 +207,9 @@ describe.skipIf(!chromium.isAvailable)(`a person who is asked for a secret${chro
     expect(await findAccessibilityProblems(page)).toEqual([]);
   });
 
-  test('without a session signs in first, and then returns to the form', async () => {
+  test('signs in first if there is no session, and then returns to the form', async () => {
     const { provide_url: link } = await requestSecret({ name: 'signed_out' });
-    // An open page is loaded again when another person signs in, which would interrupt the test.
+    // When another person signs in, an open page reloads itself, which would interrupt the test.
     await page.goto('about:blank');
     await watched.context.clearCookies();
     await page.goto(link);

@@ -4,7 +4,7 @@ import { readTestedPages } from '../docs/code-blocks.ts';
 import { startReader } from '../docs/reader.ts';
 import { pollUntil, successfulBodyOf } from '../support/world.ts';
 
-test('a person who types what the README says gets what it shows, and the notes are pinned', async () => {
+test('a person who types the commands of the README gets the output that it shows, and the notes are pinned', async () => {
   const blocks = (await readTestedPages()).get('README.md');
   await using reader = await startReader();
   await reader.type(blocks ?? []);

@@ -48,7 +48,7 @@ describe('a refused request', () => {
   const summariseRecords = (records: readonly AuditRecord[]) =>
     records.map(({ type, error, action }) => [type, error, action]).toReversed();
 
-  test('to call an action is recorded, whether or not it could be parsed', async () => {
+  test('is recorded if it would call an action, whether or not it could be parsed', async () => {
     const agent = await agentNamed('caller');
     await allow(agent);
     const call = (body: object, headers?: Record<string, string>) =>
@@ -97,7 +97,7 @@ describe('a refused request', () => {
     expect(world.upstream.hits).toHaveLength(1);
   });
 
-  test('to decide, cancel, run or resume an approval is recorded with the approval', async () => {
+  test('is recorded with the approval if it would decide, cancel, run or resume an approval', async () => {
     const [requester, intruder] = [await agentNamed('requester'), await agentNamed('intruder')];
     const { approval_id: id } = successfulBodyOf(await requester.post('/v1/actions/call', target));
     const resolution = 'allow';
@@ -124,7 +124,7 @@ describe('a refused request', () => {
     expect(successfulBodyOf(await world.admin.get(`/v1/approvals/${id}`)).status).toBe('pending');
   });
 
-  test('over MCP is recorded like a refused request over REST', async () => {
+  test('is recorded over MCP as it is over REST', async () => {
     const agent = await agentNamed('over-mcp');
     const { approval_id: id } = successfulBodyOf(await agent.post('/v1/actions/call', target));
     await using connected = await connectClient(world.url, agent.key);
@@ -147,7 +147,7 @@ describe('a refused request', () => {
     ]);
   });
 
-  test('to change a resource without the right to change it is recorded, but an invalid request or a refused read is not', async () => {
+  test('is recorded if the caller may not make the change that it asks for, but not if it is invalid or a read', async () => {
     const agent = await agentNamed('climber');
     const rule = { identity_id: agent.id, effect: 'allow', pattern: 'http:POST:*' };
     expect((await agent.post('/v1/rules', rule)).status).toBe(403);
@@ -169,7 +169,7 @@ describe('a refused request', () => {
     ]);
   });
 
-  test('that is repeated has one record, and a second record with the number of repetitions', async () => {
+  test('has one record, and if it is repeated, a second record with the number of repetitions', async () => {
     const agent = await agentNamed('prober');
     {
       const settings = { ...world.environment, PORT: String(await lastingPort()) };

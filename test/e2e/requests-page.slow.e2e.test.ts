@@ -18,7 +18,7 @@ import { callToolByMcp } from './escalation/ways.ts';
 const chromium = needs('chromium');
 const phone = { width: 360, height: 740 };
 
-/** Plays requests of an agent for a service, from the wish to the first call, on a phone. */
+/** Plays an agent's requests for a service on a phone, from the request to the first call. */
 describe.skipIf(!chromium.isAvailable)(`an agent that asks for a service${chromium.note}`, () => {
   let world: World;
   let provider: TestProvider;
@@ -50,7 +50,7 @@ describe.skipIf(!chromium.isAvailable)(`an agent that asks for a service${chromi
     await signInAs(mia);
     return async () => {
       await stack.disposeAsync();
-      // The person goes to the provider, which is another origin, on purpose.
+      // The person goes to the provider, which is another origin, so the browser fixture complains.
       const otherComplaints = watched.complaints.filter((each) => !each.includes(provider.issuer));
       if (otherComplaints.length > 0) throw new Error(otherComplaints.join('\n'));
     };
@@ -58,7 +58,7 @@ describe.skipIf(!chromium.isAvailable)(`an agent that asks for a service${chromi
 
   const signInAs = async ({ cookie }: { cookie: string }) => {
     const [name = '', value = ''] = cookie.split('=');
-    // An open page is loaded again when another person signs in, which would interrupt the test.
+    // When another person signs in, an open page reloads itself, which would interrupt the test.
     await page.goto('about:blank');
     await watched.context.clearCookies();
     await watched.context.addCookies([{ name, value, url: world.url }]);
@@ -66,15 +66,15 @@ describe.skipIf(!chromium.isAvailable)(`an agent that asks for a service${chromi
   const findButton = (name: string) => page.getByRole('button', { name, exact: true });
   const findHeading = (name: string) => page.getByRole('heading', { name, exact: true });
   const requestService = async (given: object): Promise<{ id: string; url: string }> => {
-    const wish = { operation: 'request_service', template: 'notes', ...given };
-    const { body } = await callToolByMcp(world.url, bot.key, 'service_auth', wish);
+    const toolArguments = { operation: 'request_service', template: 'notes', ...given };
+    const { body } = await callToolByMcp(world.url, bot.key, 'service_auth', toolArguments);
     expect(body.request, JSON.stringify(body)).toBeDefined();
     return { id: body.request.id, url: body.url };
   };
   /** Waits, as an agent does, until the request is closed. */
   const untilClosed = async (id: string) => {
-    const wish = { operation: 'service_status', request: id, wait: 30 };
-    return (await callToolByMcp(world.url, bot.key, 'service_auth', wish)).body;
+    const toolArguments = { operation: 'service_status', request: id, wait: 30 };
+    return (await callToolByMcp(world.url, bot.key, 'service_auth', toolArguments)).body;
   };
   const statusOf = async (id: string) => successfulBodyOf(await bot.get(`/v1/requests/${id}`));
   const callListNotes = (service: string) =>
@@ -140,7 +140,7 @@ describe.skipIf(!chromium.isAvailable)(`an agent that asks for a service${chromi
     expect(world.upstream.hits.at(-1)?.headers['authorization']).toMatch(/^Bearer CANARY-access/);
   });
 
-  test('does not get an account that was connected before when its person refuses another', async () => {
+  test('does not get an account that was connected before, if its person fails to connect another account', async () => {
     const { id, url } = await requestService({
       name: 'notes_refused',
       reason: 'By another account.',
@@ -170,7 +170,7 @@ describe.skipIf(!chromium.isAvailable)(`an agent that asks for a service${chromi
     await expect.poll(() => statusOf(id)).toMatchObject({ service: 'notes_refused' });
   });
 
-  test('gets another name where rules or a service of the org have the one that it asked for', async () => {
+  test('gets a service with another name, if rules exist for the requested name', async () => {
     const allow = { identity_id: mia.id, effect: 'allow', pattern: 'old_notes:*:*' };
     successfulBodyOf(await mia.post('/v1/rules', allow));
     const { id, url } = await requestService({ name: 'old_notes', reason: 'As before.' });
@@ -187,7 +187,7 @@ describe.skipIf(!chromium.isAvailable)(`an agent that asks for a service${chromi
     successfulBodyOf(await bot.post(`/v1/requests/${id}/cancel`));
   });
 
-  test('gets the service that its person has seen, also when the template is changed meanwhile', async () => {
+  test('gets only a service that its person has seen, even if the template changes meanwhile', async () => {
     const { id, url } = await requestService({ name: 'notes_changed', reason: 'With care.' });
     await page.goto(url);
     await page.getByLabel('Access token').check();
@@ -210,14 +210,14 @@ describe.skipIf(!chromium.isAvailable)(`an agent that asks for a service${chromi
     });
   });
 
-  test('never answers itself, whichever kind it asked for, nor does the agent of an admin', async () => {
+  test('cannot answer its own request, of whichever kind, and neither can the agent of an admin', async () => {
     const adminsBot = await createAgent(world.url, world.admin, 'admins-bot');
-    const wishes = [
+    const requestBodies = [
       { kind: 'secret', name: 'own_key' },
       { kind: 'connection', provider: 'mock', name: 'own_mail' },
     ];
-    for (const wish of wishes) {
-      const { id } = successfulBodyOf(await bot.post('/v1/requests', wish));
+    for (const requestBody of requestBodies) {
+      const { id } = successfulBodyOf(await bot.post('/v1/requests', requestBody));
       for (const agent of [bot, adminsBot]) {
         expect((await agent.post(`/v1/requests/${id}/decline`, {})).status).toBe(403);
         expect((await agent.post(`/v1/provide/${id}`, { value: 'x' })).status).toBe(403);
@@ -227,7 +227,7 @@ describe.skipIf(!chromium.isAvailable)(`an agent that asks for a service${chromi
     }
   });
 
-  test('is told that its person declined and why', async () => {
+  test('is told that its person has declined, and the reason', async () => {
     const { id, url } = await requestService({ name: 'notes_declined', reason: 'Once more.' });
     await page.goto(url);
     await findButton('Decline…').click();
@@ -239,28 +239,28 @@ describe.skipIf(!chromium.isAvailable)(`an agent that asks for a service${chromi
     expect(await statusOf(id)).toMatchObject({ status: 'declined', decline_reason: 'Not now' });
   });
 
-  test('gets a request to the admins from its user, when the provider is not set up', async () => {
+  test('needs an admin if the provider is not set up, so its user asks the admins', async () => {
     await page.goto(`${world.url}/services/new?template=gmail`);
     await findButton('Ask an admin').click();
     await page.getByText('The admins are asked').waitFor();
     expect(await findAccessibilityProblems(page)).toEqual([]);
-    const [asked] = successfulBodyOf(await world.admin.get('/v1/requests?status=open')).items;
-    expect(asked).toMatchObject({
+    const [requestToAdmins] = successfulBodyOf(await world.admin.get('/v1/requests?status=open')).items;
+    expect(requestToAdmins).toMatchObject({
       tier: 'org',
       template: { key: 'gmail' },
       requester: { id: mia.id },
     });
-    await page.getByText(asked.url).waitFor();
+    await page.getByText(requestToAdmins.url).waitFor();
 
-    await page.goto(asked.url);
+    await page.goto(requestToAdmins.url);
     await page.getByText('It waits for an admin').waitFor();
     await signInAs(world.admin);
-    await page.goto(asked.url);
+    await page.goto(requestToAdmins.url);
     await page.getByRole('heading', { name: /set up Google/ }).waitFor();
     await signInAs(mia);
   });
 
-  test('shows the request to its person alone', async () => {
+  test('has a request that only its own user can answer', async () => {
     const ben = await world.person({ orgId: mia.orgId, name: 'ben', role: 'member' });
     const zoe = await createAgent(world.url, ben, 'zoe-bot');
     const request = successfulBodyOf(
@@ -287,7 +287,7 @@ describe.skipIf(!chromium.isAvailable)(`an agent that asks for a service${chromi
     successfulBodyOf(await zoe.post(`/v1/requests/${request.id}/cancel`));
     await findHeading('Notes is no longer asked for').waitFor();
 
-    // An open page is loaded again when another person signs in, which would interrupt the test.
+    // When another person signs in, an open page reloads itself, which would interrupt the test.
     await page.goto('about:blank');
     await watched.context.clearCookies();
     await page.goto(request.url);

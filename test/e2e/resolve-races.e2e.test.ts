@@ -44,7 +44,7 @@ interface RaceResult {
  * Exactly one decision on an approval counts, however many resolvers decide at once and at
  * whichever gateway (docs/reference/approvals.md#decisions).
  */
-describe('with two gateways and two replicas of approvals', () => {
+describe('two gateways and two replicas of approvals', () => {
   const stack = new AsyncDisposableStack();
   let world: World;
   let requester: Agent;
@@ -82,7 +82,7 @@ describe('with two gateways and two replicas of approvals', () => {
   });
   afterAll(() => stack.disposeAsync());
 
-  /** Everyone who may decide, by REST and by MCP, at each gateway. */
+  /** Returns everyone who may decide, over REST and over MCP, at each gateway. */
   async function resolversAt(
     urls: readonly string[],
     { owner, parent }: { owner: Person; parent: Agent },
@@ -129,8 +129,8 @@ describe('with two gateways and two replicas of approvals', () => {
       const by = resolversInRace[(number * 5 + index) % resolversInRace.length] as Resolver;
       return { by, decision: decisions[(number + index) % decisions.length] ?? 'deny' };
     });
-    // In every fourth race somebody also bubbles the approval up. This is no decision, so it must
-    // neither win nor change the winner.
+    // In every fourth race somebody also bubbles the approval up. Bubbling up is no decision, so it
+    // must neither win nor change the winner.
     const bubbleVerdict = number % 4 === 0 ? resolvers[0]?.decide(id, 'bubble') : undefined;
     const verdicts = await Promise.all(
       racingDecisions.map(({ by, decision }) => by.decide(id, decision)),

@@ -11,7 +11,7 @@ import type { OauthWorld, SignedIn } from '../support/oauth-world.ts';
  * A credential that is revoked at one gateway must be refused at every gateway within a second
  * (docs/reference/identities.md#lifetimes).
  */
-describe('on every gateway, by REST and MCP,', () => {
+describe('every gateway, over REST and MCP', () => {
   let world: OauthWorld;
   let person: SignedIn;
   let agentId: string;
@@ -52,7 +52,7 @@ describe('on every gateway, by REST and MCP,', () => {
     }
   };
 
-  test('a revoked agent key is refused', async () => {
+  test('refuses a revoked agent key', async () => {
     const keys = `/v1/identities/${agentId}/keys`;
     const { id, key } = (await person.post(keys, { name: 'test' })).body;
     await expectRevocation(
@@ -61,7 +61,7 @@ describe('on every gateway, by REST and MCP,', () => {
     );
   });
 
-  test('a session that has signed out is refused', async () => {
+  test('refuses a session that has signed out', async () => {
     const secondPerson = await world.person({ name: 'bea' });
     const cookie = `gateway_session=${secondPerson.sessionToken}`;
     await expectRevocation(
@@ -70,7 +70,7 @@ describe('on every gateway, by REST and MCP,', () => {
     );
   });
 
-  test('an access token and its refresh token are refused after the refresh token was revoked', async () => {
+  test('refuses an access token and its refresh token after the refresh token was revoked', async () => {
     const { access_token, refresh_token, clientId } = await world.signInClient(person);
     const form = { client_id: clientId, token: refresh_token };
     await expectRevocation(
@@ -83,7 +83,7 @@ describe('on every gateway, by REST and MCP,', () => {
     }
   });
 
-  test('an access token is refused after its client was disconnected, or blocked in the org', async () => {
+  test('refuses an access token after its client was disconnected, or blocked in the org', async () => {
     const disconnectedClient = await world.signInClient(person, { agent: agentId });
     await expectRevocation(
       () => listStatuses(disconnectedClient.access_token),
@@ -97,7 +97,7 @@ describe('on every gateway, by REST and MCP,', () => {
     );
   });
 
-  test('a key and an access token are refused after their agent was revoked', async () => {
+  test('refuses a key and an access token after their agent was revoked', async () => {
     const { access_token: token } = await world.signInClient(person, { agent: agentId });
     const { key } = (await person.post(`/v1/identities/${agentId}/keys`, { name: 'last' })).body;
     await expectRevocation(
@@ -108,9 +108,8 @@ describe('on every gateway, by REST and MCP,', () => {
 });
 
 /**
- * Auth and the gateways each cache credentials, one behind the other. No event tells them of this
- * revocation, because the test writes it to the table itself; the session was made without events
- * too.
+ * The gateways cache answers of auth, and auth has a cache itself. The test writes the session and
+ * its end directly to the table, so no event tells auth or the gateways of the end.
  */
 test('a session is refused within a second although the event of its end is lost', async () => {
   await using world = await startOauthWorld({ gateways: 2 });
@@ -123,8 +122,9 @@ test('a session is refused within a second although the event of its end is lost
   expect(await askStatus(first)).toBe(200);
   await world.db`update auth.session set ended_at = now() where identity_id = ${id}`;
   const endedAt = performance.now();
-  // Auth's cached answer is then nearly as old as it can be when the second gateway caches it. On a
-  // busy machine auth may have dropped it, and the second gateway refuses at once.
+  // After this pause, auth's cached answer is nearly as old as it can be when the second gateway
+  // caches the answer too. On a busy machine auth may have dropped the answer already, and then the
+  // second gateway refuses at once.
   await sleep(350);
   for (;;) {
     const sentAt = performance.now();

@@ -8,8 +8,8 @@ import type { Fleet } from './rolling/fleet.testing.ts';
 import { sendLoad } from './rolling/load.testing.ts';
 
 /**
- * The number of requests during which replicas are restarted. Without it (`npm run test:rolling`),
- * one replica of each component is restarted once.
+ * The number of requests during which replicas are restarted; `npm run test:rolling` sets it.
+ * Without this number, one replica of each component is restarted once.
  */
 const requestsMin = Number(process.env['ROLLING_CALLS'] ?? 0);
 
@@ -35,7 +35,7 @@ test(
   async () => {
     const rolledReplicas = fleet.replicas.slice(0, requestsMin > 0 ? 2 : 1).flat();
     let hasRolled = false;
-    // Restarts may take less time than a busy machine needs for that many requests.
+    // The restarts may be over before a busy machine has answered this many requests.
     const wantedRequests = requestsMin > 0 ? requestsMin : 500;
     const loadResult = sendLoad(world, agent, {
       pauseMs: requestsMin > 0 ? 0 : 50,

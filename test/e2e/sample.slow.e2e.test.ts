@@ -39,16 +39,16 @@ describe('the sample service of npm start', () => {
   const call = (caller: Pick<Caller, 'post'>, action: string, params: object) =>
     caller.post('/v1/actions/call', { service: 'sample', action, params });
 
-  test('is connected with a key, read at once, and written to when a person allows it', async () => {
+  test('is connected with a key; reads run at once, and a write runs when a person allows it', async () => {
     successfulBodyOf(await admin.post('/v1/secrets', { name: 'sample_key', value: key }));
     successfulBodyOf(await admin.post('/v1/services', { template: 'sample' }));
 
-    const asked = await call(bot, 'pin_note', { board: 'kitchen', text: 'Milk is out' });
-    expect(asked.body.status).toBe('pending_approval');
+    const pendingCall = await call(bot, 'pin_note', { board: 'kitchen', text: 'Milk is out' });
+    expect(pendingCall.body.status).toBe('pending_approval');
     const empty = successfulBodyOf(await call(bot, 'list_notes', {}));
     expect(empty.result.body).toEqual({ notes: [] });
 
-    const { approval_id: id } = asked.body;
+    const { approval_id: id } = pendingCall.body;
     expect((await admin.get(`/v1/approvals/${id}`)).body.risk).toBe('med');
     successfulBodyOf(await admin.post(`/v1/approvals/${id}/resolve`, { resolution: 'allow' }));
     await pollUntil(async () => {
@@ -57,14 +57,14 @@ describe('the sample service of npm start', () => {
     }, 'the note');
   });
 
-  test('has one action of high risk, and one that answers with a file', async () => {
+  test('has one action of high risk, and one action that answers with a file', async () => {
     const { approval_id: id } = (await call(bot, 'remove_note', { id: 1 })).body;
     expect((await admin.get(`/v1/approvals/${id}`)).body.risk).toBe('high');
     const { result } = successfulBodyOf(await call(bot, 'export_board', { board: 'kitchen' }));
     expect(JSON.stringify(result)).toContain('kitchen.csv');
   });
 
-  test('shows a key nothing of another key, and refuses a call without a key', async () => {
+  test('shows the notes of one key only to this key, and refuses a request without a valid key', async () => {
     const { items } = (await admin.get('/v1/services')).body;
     const { base_url: url } = items.find(({ name }: { name: string }) => name === 'sample');
     const notesOf = (authorization?: string) =>
@@ -81,7 +81,7 @@ describe('the sample service of npm start', () => {
     expect(await (await notesOf(`Bearer ${key}`)).json()).toMatchObject({ notes: [{ id: 1 }] });
   });
 
-  test('is at the same address after a restart, and absent when switched off or reachable from other machines', async () => {
+  test('has the same address after a restart, and is absent if it is switched off or if other machines can reach the gateway', async () => {
     const templateStatus = async () => (await admin.get('/v1/templates/sample')).status;
     const addressOf = async () => (await admin.get('/v1/templates/sample')).body.hosts;
     const { url } = running;

@@ -96,8 +96,8 @@ describe('an OAuth client that may decide its own approvals', () => {
       { via: 'self', created_by: world.admin.id, approval_id: id, expires_at: expect.any(String) },
     ]);
 
-    // A remembered rule needs the switch of the client that made it, and not the switch of another
-    // client of the agent.
+    // A remembered rule applies only while the switch of the client that made the rule is on. The
+    // switch of another client of the agent does not count.
     await switchSelfApproval(bot, await signInClient(world, bot), true);
     await switchSelfApproval(bot, client, false);
     await pollUntil(
@@ -108,14 +108,14 @@ describe('an OAuth client that may decide its own approvals', () => {
     await pollUntil(async () => (await call(bot, path)).body.status === 'called', 'the rule');
   });
 
-  describe('although self-approval is switched on, a requester is refused:', () => {
+  describe('self-approval that is switched on', () => {
     let approval: { id: string; path: string };
     beforeAll(async () => {
       await switchSelfApproval(bot, client, true);
       approval = await suspendCall(bot);
     });
 
-    test('over REST, with its key and with its access token', async () => {
+    test('does not permit a decision over REST, with the requester’s key or its access token', async () => {
       for (const credential of [keyAsToken(bot), client]) {
         for (const body of Object.values(sampleDecisions)) {
           expect(await decideByRest(credential, approval.id, body)).toMatchObject(disabledError);
@@ -123,23 +123,23 @@ describe('an OAuth client that may decide its own approvals', () => {
       }
     });
 
-    test('a decision as an ancestor of itself, with its client and with its key', async () => {
+    test('does not permit a decision as an ancestor of itself, with the requester’s client or its key', async () => {
       for (const credential of [keyAsToken(bot), client]) {
         expect(await decideAsAncestor(credential, approval.id)).toMatchObject(disabledError);
       }
     });
 
-    test('a decision with its key, because only its client may decide', async () => {
+    test('does not permit a decision with the requester’s key, because only its client may decide', async () => {
       expect(await decideForItself(keyAsToken(bot), approval.id)).toMatchObject(disabledError);
     });
 
-    test('a decision by another client of the same agent', async () => {
+    test('does not permit a decision by another client of the same agent', async () => {
       expect(await decideForItself(await signInClient(world, bot), approval.id)).toMatchObject(
         disabledError,
       );
     });
 
-    test('a decision by a client of its user’s other agent, and that agent’s decision for itself', async () => {
+    test('does not permit a decision by a client of the user’s other agent, nor that agent’s decision for itself', async () => {
       const other = await createAgent(world.url, world.admin, 'other');
       const clientOfOther = await signInClient(world, other);
       await switchSelfApproval(other, clientOfOther, true);
@@ -152,7 +152,7 @@ describe('an OAuth client that may decide its own approvals', () => {
       expect(await decideForItself(keyAsToken(other), id)).toMatchObject(disabledError);
     });
 
-    test('any decision by a child that it creates', async () => {
+    test('does not permit any decision by a child that the requester creates', async () => {
       const child = keyAsToken(await createChild(bot, 'accomplice'));
 
       expect(await decideForItself(child, approval.id)).toMatchObject(disabledError);
@@ -161,14 +161,14 @@ describe('an OAuth client that may decide its own approvals', () => {
       }
     });
 
-    test('a decision for its child without the permission to make the child’s call', async () => {
+    test('does not permit a decision for a child’s call that the requester may not make itself', async () => {
       const { id } = await suspendCall(await createChild(bot, 'child'));
 
       expect(await decideForItself(client, id)).toMatchObject({ error: 'not_in_your_chain' });
       expect(await decideAsAncestor(client, id)).toMatchObject({ error: 'exceeds_authority' });
     });
 
-    test('a rule that lasts longer than a day', async () => {
+    test('does not permit a rule that lasts longer than a day', async () => {
       const body = { resolution: 'allow_remember', ttl: '24h1s' };
       expect(await decideForItself(client, approval.id, body)).toMatchObject({
         error: 'exceeds_authority',
@@ -176,7 +176,7 @@ describe('an OAuth client that may decide its own approvals', () => {
       });
     });
 
-    test('the creation of a rule for itself, and a change of the switch', async () => {
+    test('does not permit the requester to create a rule for itself, or to change the switch', async () => {
       const rule = { identity_id: bot.id, effect: 'allow', pattern: 'http:ANY:example.com/**' };
       for (const { token } of [keyAsToken(bot), client]) {
         const caller = createCallerWithKey(world.url, token);
@@ -188,13 +188,13 @@ describe('an OAuth client that may decide its own approvals', () => {
       }
     });
 
-    test('each of these decisions, and its approval still waits', async () => {
+    test('leaves the approval waiting after all these refused decisions', async () => {
       expect(await statusOf(approval.id)).toBe('pending');
       expect(countHits(approval.path)).toBe(0);
     });
   });
 
-  test('does not decide once it is switched off', async () => {
+  test('cannot decide once self-approval is switched off', async () => {
     await switchSelfApproval(bot, client, true);
     const { id } = await suspendCall(bot);
     await switchSelfApproval(bot, client, false);
@@ -203,7 +203,7 @@ describe('an OAuth client that may decide its own approvals', () => {
     expect(await statusOf(id)).toBe('pending');
   });
 
-  test('cannot run a call that it allowed if it is switched off before the call runs', async () => {
+  test('cannot run a call that it allowed, if self-approval is switched off before the call runs', async () => {
     const manualAgent = await createAgent(world.url, world.admin, 'slow');
     successfulBodyOf(
       await world.admin.patch(`/v1/identities/${manualAgent.id}`, { auto_call_on_approve: false }),
@@ -280,7 +280,7 @@ describe('an OAuth client that may decide its own approvals', () => {
     );
   });
 
-  test('whose id is a URL is named in paths by the encoded URL', async () => {
+  test('is named in paths by its encoded id, if the id is a URL', async () => {
     const { admin, tables } = world;
     const id = 'https://app.example/a%20b/client.json?v=1;x&y=ü';
     await tables.query(

@@ -30,7 +30,7 @@ async function openDataDir(): Promise<string> {
   return dataDir;
 }
 
-/** Waits until a read and a write that began from now on were made. */
+/** Waits until a read and a write that began after this moment have succeeded. */
 async function untilCallsWork(answeredCalls: readonly AnsweredCall[]): Promise<void> {
   const startedAt = performance.now();
   const hasSucceeded = (wantedKind: AnsweredCall['kind']) =>
@@ -42,8 +42,8 @@ async function untilCallsWork(answeredCalls: readonly AnsweredCall[]): Promise<v
 }
 
 /**
- * Judges promises 1, 4, 6 and 7 of docs/reference/reliability.md#promises by the upstream's log, what
- * the callers were told, and the audit log.
+ * Checks promises 1, 4, 6 and 7 of docs/reference/reliability.md#promises by the upstream's log,
+ * the answers that the callers got, and the audit log.
  */
 async function expectPromisesKept(
   { admin }: Actors,
@@ -67,7 +67,7 @@ async function expectPromisesKept(
     .toMatchObject({ valid: true });
 }
 
-test('npm start starts a killed Postgres and a killed NATS again, loses no answered call and sends none twice', async () => {
+test('npm start starts a killed Postgres and a killed NATS again, loses no answered call, and sends no call twice', async () => {
   const dataDir = await openDataDir();
   using upstream = await startUpstream();
   await using program = startProgram(dataDir, settingsFor(upstream));
@@ -94,12 +94,13 @@ test('npm start starts a killed Postgres and a killed NATS again, loses no answe
   expect(await processesOf(dataDir)).toEqual([]);
 });
 
-// `npm test` takes no sample of this, because it needs a machine that may mount.
+// `npm test` does not run a sample of this test, because the test needs a machine that may mount a
+// disk.
 const diskFullSeconds = Number(process.env['DISK_FULL_SECONDS'] ?? 0);
 const disk = needs('a disk of its own');
 
 test.runIf(disk.isAvailable).for(diskFullSeconds > 0 ? [diskFullSeconds] : [])(
-  `npm start works within 30 s after its disk, full for %i s, was freed, and told nobody that a call may have been sent that was not${disk.note}`,
+  `npm start works within 30 s after its disk, which was full for %i s, was freed, and reports no unsent call as possibly sent${disk.note}`,
   { timeout: 180_000 + diskFullSeconds * 1_000 },
   async (seconds) => {
     const folder = await openDataDir();
@@ -121,7 +122,8 @@ test.runIf(disk.isAvailable).for(diskFullSeconds > 0 ? [diskFullSeconds] : [])(
       const endsAt = performance.now() + seconds * 1_000;
       while (performance.now() < endsAt) {
         await fillDisk(join(folderFromOutside, 'ballast'));
-        // A new segment of the log does not fit, so Postgres ends again and again.
+        // A new segment of the write-ahead log does not fit on the disk, so Postgres ends again and
+        // again.
         await startWalSegment(adminUrl).catch(() => undefined);
         await new Promise((resolve) => setTimeout(resolve, 500));
       }

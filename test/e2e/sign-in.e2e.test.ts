@@ -59,7 +59,7 @@ async function signIn(email: string): Promise<Caller & { cookie: string }> {
   return { cookie, ...createCaller(url, { cookie, origin: url }) };
 }
 
-describe.skipIf(!chromium.isAvailable)(`in a browser${chromium.note}`, () => {
+describe.skipIf(!chromium.isAvailable)(`sign-in in a browser${chromium.note}`, () => {
   let browser: OpenBrowser;
   beforeAll(async () => {
     browser = await openChromium();
@@ -96,11 +96,11 @@ describe.skipIf(!chromium.isAvailable)(`in a browser${chromium.note}`, () => {
     await stranger.page.goto(link);
     await stranger.page.getByRole('heading', { name: 'This link no longer works' }).waitFor();
     expect(await findAccessibilityProblems(stranger.page)).toEqual([]);
-    // The browser itself logs the expected 401 and 410.
+    // The browser itself logs the expected answers 401 and 410.
     expect(complaints.filter((each) => !/status of 4(01|10)/.test(each))).toEqual([]);
   });
 
-  test('a person who wanted an approval comes to it by a one-time link that an admin made', async () => {
+  test('a person who opened a page without a session comes to that page by a one-time link from an admin', async () => {
     const { page } = await browser.newPage();
     const { url: link } = await inviteUser('kim@example.com');
     await page.goto(`${world.url}/approvals?show=decided`);
@@ -137,7 +137,7 @@ describe.skipIf(!chromium.isAvailable)(`in a browser${chromium.note}`, () => {
   });
 });
 
-describe('over REST,', () => {
+describe('sign-in over REST', () => {
   const mia = 'mia@example.com';
 
   test('a session that has ended is refused by every gateway', async () => {

@@ -13,7 +13,7 @@ import {
 } from './start/refusals.testing.ts';
 import type { WrongSetting } from './start/refusals.testing.ts';
 
-describe.concurrent('before anything is started,', () => {
+describe.concurrent('a wrong setting', () => {
   test.for<WrongSetting>([
     ...wrongValues,
     ['BASE_URL', 'http://gateway.example.com', /https/],
@@ -29,13 +29,13 @@ describe.concurrent('before anything is started,', () => {
     ['PORT', '70000', /65535/],
     ['DATA_DIR', '/dev/null/data', /choose another DATA_DIR/i],
     ...unknownNames,
-  ])('%s=%s alone stops the program, which reports it', async (wrongSettings) => {
+  ])('stops the program before anything is started, and is reported: %s=%s', async (wrongSettings) => {
     await using dir = await createTemporaryDir();
     await expectRefusal(dir.path, [wrongSettings]);
     expect(await readdir(dir.path)).toEqual([]);
   });
 
-  test('the port of another server stops the program, which reports it', async () => {
+  test('stops the program before anything is started, and is reported, if it is the port of another server', async () => {
     await using dir = await createTemporaryDir();
     using upstream = await startUpstream();
     const { port } = new URL(upstream.url);
@@ -55,7 +55,7 @@ const asNamelessUser = [
 ];
 
 test.runIf(process.getuid?.() === 0)(
-  'a user id without a name stops the program before anything is made, and it says what to do',
+  'a user id without a name stops the program before it creates anything, and the program says what to do',
   async () => {
     await using dir = await createTemporaryDir();
     await chown(dir.path, 3_141_592, 3_141_592);
@@ -70,7 +70,7 @@ test.runIf(process.getuid?.() === 0)(
   },
 );
 
-test('a data folder that another instance uses is refused, and that instance is not disturbed', async () => {
+test('a data folder that another instance uses is refused, and the other instance is not disturbed', async () => {
   await using dir = await createTemporaryDir();
   await using program = startProgram(dir.path);
   const url = await program.url();

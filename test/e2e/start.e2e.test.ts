@@ -47,7 +47,7 @@ describe('the command node start.ts', { timeout: 300_000 }, () => {
     const firstSignInUrl = new URL(await firstProgram.signInUrl());
     expect(firstSignInUrl.origin).toBe(await firstProgram.url());
     expect(firstSignInUrl.href).toMatch(/\/sign-in\?token=sil_/);
-    // A first start says nothing that a person would have to look into.
+    // A first start prints no warnings or errors.
     expect(firstProgram.output.stderr).toBe('');
     const lines = firstProgram.output.stdout.trim().split('\n');
     const loudLines = lines.filter((line) => !/^\{"level":"(debug|info)"/.test(line));
@@ -151,7 +151,7 @@ describe('the command node start.ts', { timeout: 300_000 }, () => {
     await expect(user.get('/v1/identities/me')).rejects.toThrow('fetch failed');
   });
 
-  test('stops, as do the components already started, because of a wrong setting', async () => {
+  test('stops because of a wrong setting, and also stops the components that it has started', async () => {
     await expectRefusal(dir.path, [['TEMPLATES_DIR', '/no/such/folder', /cannot be read/]]);
   });
 });
@@ -159,7 +159,7 @@ describe('the command node start.ts', { timeout: 300_000 }, () => {
 test.for<[what: string, wrong: WrongSetting[]]>([
   ['values of the wrong form', wrongValues],
   ['names that are not settings', unknownNames],
-])('%s stop the program before anything is started, and each is reported', async ([, wrong]) => {
+])('%s stop the program before anything is started, and the program reports each of them', async ([, wrong]) => {
   await using dir = await createTemporaryDir();
   await expectRefusal(dir.path, wrong);
 });

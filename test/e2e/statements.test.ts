@@ -14,7 +14,7 @@ describe.for(schemas.map((schema) => [schema] as const))('the SQL of %s', ([sche
       ([, table = '']) => table,
     );
 
-  test('names the org in every statement on rows that belong to one', () => {
+  test('contains the org in every statement on rows that belong to an org', () => {
     const statementsWithoutOrg = statements
       .filter(
         ({ text }) =>
@@ -34,7 +34,7 @@ describe.for(schemas.map((schema) => [schema] as const))('the SQL of %s', ([sche
     expect(statements.filter(({ text }) => foreignTablePattern.test(text))).toEqual([]);
   });
 
-  test('names its own schema with every table', () => {
+  test('has the schema before the name of every table', () => {
     const bareTablePattern =
       /\b(?:from|join|into|update|using) (?!lateral|unnest|jsonb|json_|generate_series|set\b|skip\b|of\b)([a-z_]+)\b(?![.(])/g;
     const bareNames = statements.flatMap(({ file, within, text }) => {
@@ -51,7 +51,7 @@ describe.for(schemas.map((schema) => [schema] as const))('the SQL of %s', ([sche
     expect(bareNames).toEqual([]);
   });
 
-  test('are found by the scan of this test: more than three whole ones, and the tables of orgs', () => {
+  test('is found by this test: more than three whole statements, and tables with rows of orgs', () => {
     expect(statements.filter(({ text }) => isWholeStatement(text)).length).toBeGreaterThan(3);
     expect(tenantTables.length).toBeGreaterThan(0);
   });

@@ -62,8 +62,8 @@ describe.each(['shipped', 'published'])(
     };
 
     /**
-     * Inserts a template version that was never published and makes the service use it, also at
-     * another base URL if one is given.
+     * Inserts a template version that was never published, and makes the service use this version
+     * at the base URL.
      */
     async function forgeVersion(
       forge: (template: CompiledTemplate) => CompiledTemplate,
@@ -110,7 +110,7 @@ describe.each(['shipped', 'published'])(
       await new Promise((resolve) => setTimeout(resolve, 1_100));
     }
 
-    test('to lower an action’s risk does not bypass the approval', async () => {
+    test('does not bypass the approval by a lower risk of an action', async () => {
       expect((await createNote(agent)).body.status).toBe('pending_approval');
       await forgeVersion(({ actions, ...others }) => {
         const createNoteAction = actions['create_note'];
@@ -125,7 +125,7 @@ describe.each(['shipped', 'published'])(
       expect(ownUpstream.hits).toEqual([]);
     });
 
-    test('to name another host does not send a call to that host', async () => {
+    test('does not send a call to another host that it names', async () => {
       await forgeVersion(
         (template) => ({
           ...template,
@@ -142,7 +142,7 @@ describe.each(['shipped', 'published'])(
       expect(evilUpstream.hits).toEqual([]);
     });
 
-    test('is not used at a base URL that no admin gave', async () => {
+    test('is not used at a base URL that no admin has entered', async () => {
       await pinService(1, evilUpstream.url);
       for (const caller of [world.admin, agent]) {
         // oxlint-disable-next-line no-await-in-loop -- one after another

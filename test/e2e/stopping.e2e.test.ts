@@ -14,7 +14,7 @@ import type { Agent, World } from '../support/world.ts';
  * Two gateways of one deployment: a change that is made at one of them must apply at the other one
  * too.
  */
-describe('on every gateway', () => {
+describe('changes of identities apply on every gateway', () => {
   let world: World;
   let secondGateway: RunningGateway;
   let gateways: string[];
@@ -106,7 +106,7 @@ describe('on every gateway', () => {
   test('the subtree of a revoked agent stops for good, and its open approvals are denied', async () => {
     const family = await createFamily();
     const [bot, sub] = family as [Agent, Agent];
-    const { approval_id: open } = successfulBodyOf(
+    const { approval_id: openApprovalId } = successfulBodyOf(
       await sub.post('/v1/actions/call', createCallTo('/waits')),
     );
     for (const each of family) await allowEverything(each);
@@ -116,7 +116,7 @@ describe('on every gateway', () => {
     await untilAllAnswer(family, 'unauthenticated');
     await pollUntil(
       async () =>
-        (await world.admin.get(`/v1/approvals/${open}`)).body.reason === 'requester_revoked',
+        (await world.admin.get(`/v1/approvals/${openApprovalId}`)).body.reason === 'requester_revoked',
       'the denial',
     );
     expect((await world.admin.post(`/v1/identities/${bot.id}/restore`)).status).toBe(409);
@@ -125,7 +125,7 @@ describe('on every gateway', () => {
   test('an agent stops when it expires, and its open approvals are denied', async () => {
     const family = await createFamily();
     const [bot, sub] = family as [Agent, Agent];
-    const { approval_id: open } = successfulBodyOf(
+    const { approval_id: openApprovalId } = successfulBodyOf(
       await sub.post('/v1/actions/call', createCallTo('/waits')),
     );
     for (const each of family) await allowEverything(each);
@@ -141,9 +141,9 @@ describe('on every gateway', () => {
     await pollUntil(async () => {
       await world.tables.query(
         `update approvals.approval set chain_checked_at = now() - interval '2 minutes' where id = $1`,
-        [open],
+        [openApprovalId],
       );
-      return (await world.admin.get(`/v1/approvals/${open}`)).body.reason === 'requester_expired';
+      return (await world.admin.get(`/v1/approvals/${openApprovalId}`)).body.reason === 'requester_expired';
     }, 'the denial');
   });
 

@@ -90,11 +90,11 @@ describe('the streams of a running product', () => {
     }
     return answeredCount;
   };
-  /** Whether a busy machine let the request wait for too long, which is no refusal. */
+  /** Tells whether the request waited for too long on a busy machine, which is no refusal. */
   const hasTimedOut = ({ body }: Reply) => String(body.message).includes('did not answer');
   let answeredCount = 0;
 
-  test('AUDIT takes more than ten times its size while the audit log reads it', async () => {
+  test('AUDIT takes more than ten times its size while the audit log reads from it', async () => {
     const size = 32 * 1024;
     await limitStream('AUDIT', size);
     // Each record is more than 1,000 bytes.
@@ -105,7 +105,7 @@ describe('the streams of a running product', () => {
     await pollUntil(async () => (await countRecorded()) >= answeredCount, 'every read is recorded');
   });
 
-  test('without the audit log calls are refused once AUDIT is full, which the status says before, and go on by themselves when it is back', async () => {
+  test('without the audit log, the status warns, calls are refused once AUDIT is full, and calls work again when the audit log is back', async () => {
     const size = 128 * 1024;
     await limitStream('AUDIT', size);
     await stopReader('audit');
@@ -161,7 +161,7 @@ describe('the streams of a running product', () => {
   });
 
   test(
-    'without the notifier for a week a full EVENTS refuses nothing, its outboxes report what waits, and nothing is lost when it is back',
+    'without the notifier for a week, a full EVENTS refuses nothing, the status reports the waiting events, and no event is lost',
     { timeout: 240_000 },
     async () => {
       await limitStream('EVENTS', 10 * 1024);
@@ -173,7 +173,8 @@ describe('the streams of a running product', () => {
           name: `agent${createdCount}`,
         });
         if (reply.status === 201) createdCount += 1;
-        // A full EVENTS must refuse no change; only a late answer is allowed on a busy machine.
+        // A full EVENTS must refuse no change. Only a timeout is allowed, because the machine may
+        // be busy.
         else expect(hasTimedOut(reply), JSON.stringify(reply.body)).toBe(true);
       }
       await pollUntil(async () => {
@@ -189,7 +190,8 @@ describe('the streams of a running product', () => {
                               recorded_at = recorded_at - interval '8 days',
                               published_at = published_at - interval '8 days'`,
       );
-      // The relay deletes from the outbox what is in the stream, and looks for it once a minute.
+      // Once a minute, the relay deletes published events that are older than seven days from the
+      // outbox.
       await pollUntil(
         async () => (await countRows('auth.outbox', 'published_at is not null')) === 0,
         'the outbox keeps nothing that is older than seven days and published',
@@ -208,7 +210,7 @@ describe('the streams of a running product', () => {
     },
   );
 
-  test('after the streams are lost, and made again by the migration, everything comes again and takes effect once', async () => {
+  test('after the streams were lost and the migration created them again, everything is delivered again and takes effect once', async () => {
     await pollUntil(
       async () => (await bytesIn('AUDIT')) + (await bytesIn('EVENTS')) === 0,
       'the streams are read',
@@ -244,7 +246,9 @@ describe('the streams of a running product', () => {
   });
 });
 
-/** Starts every component but those that read AUDIT and EVENTS for people: the tests start those. */
+/**
+ * Starts every component except those that read AUDIT and EVENTS for people, which the tests start.
+ */
 async function startAllBut(environment: Environment) {
   await using startup = new AsyncDisposableStack();
   const auth = startup.use(await startAuth(loadConfig(authConfig, environment)));

@@ -17,17 +17,17 @@ import { createAgent, successfulBodyOf, startWorld, pollUntil } from '../support
 import type { Agent, World } from '../support/world.ts';
 
 /**
- * The number of calls of each requester; ten thousand calls give the same result
+ * The number of calls of each requester. Ten thousand calls give the same result
  * (docs/reference/approvals.md#repeated-calls).
  */
 const floodCalls = Number(process.env['FLOOD_CALLS'] ?? 60);
 const callsAtOnce = 20;
 
 /**
- * Two replicas run of every component that handles a suspended call. Whichever replica handles a
+ * Every component that handles a suspended call has two replicas. Whichever replica handles a
  * request, the call must stay one call.
  */
-describe('with two replicas of each component, a suspended call', () => {
+describe('a suspended call, with two replicas of each component', () => {
   const stack = new AsyncDisposableStack();
   let world: World;
   let urls: readonly [string, string];
@@ -51,7 +51,10 @@ describe('with two replicas of each component, a suspended call', () => {
   });
   const countHitsAt = (path: string) =>
     world.upstream.hits.filter(({ url }) => url === path).length;
-  /** Sends each call to the next gateway in turn. */
+  /**
+   * Sends the call to one of the two gateways: an even `at` means the first, an odd `at` the
+   * second.
+   */
   const call = (
     { key }: Pick<Agent, 'key'>,
     path: string,
@@ -69,7 +72,7 @@ describe('with two replicas of each component, a suspended call', () => {
   const resolveApproval = (id: string, decision: object) =>
     world.admin.post(`/v1/approvals/${id}/resolve`, decision);
 
-  test('to an address that can never be reached is refused before a person is asked', async () => {
+  test('is refused before a person is asked, if its address can never be reached', async () => {
     const agent = await createAgent(world.url, world.admin, 'probing');
     const agentCaller = createCallerWithKey(world.url, agent.key);
     for (const url of [
@@ -93,7 +96,7 @@ describe('with two replicas of each component, a suspended call', () => {
     expect((await agentCaller.post('/v1/actions/call', allowed)).status).toBe(202);
   });
 
-  test('with an idempotency key has one approval, one execution and one answer, whether or not the permission is remembered', async () => {
+  test('has one approval, one execution and one answer per idempotency key, whether or not the permission is remembered', async () => {
     const agent = await createAgent(world.url, world.admin, 'once');
     const key = { 'idempotency-key': 'pay-once' };
     const raised = await callManyTimes(agent, '/pay', key);
@@ -104,7 +107,7 @@ describe('with two replicas of each component, a suspended call', () => {
     expect((await call(agent, '/other', key)).body.error).toBe('idempotency_key_reused');
 
     // A person allows and remembers the call while the requester keeps repeating it, so a new rule
-    // allows it too.
+    // also allows the repeated calls.
     const decision = { resolution: 'allow_remember', ttl: '1h' };
     const [decided, ...during] = await Promise.all([
       resolveApproval(id, decision),
@@ -135,7 +138,7 @@ describe('with two replicas of each component, a suspended call', () => {
     expect(countHitsAt('/pay')).toBe(2);
   });
 
-  test('with an idempotency key stays denied when it is repeated', async () => {
+  test('stays denied when it is repeated with its idempotency key', async () => {
     const agent = await createAgent(world.url, world.admin, 'denied');
     const key = { 'idempotency-key': 'never' };
     const { body } = await call(agent, '/never', key);
@@ -153,14 +156,14 @@ describe('with two replicas of each component, a suspended call', () => {
     ['allow', { status: 'called', result: { status_code: 201 } }],
     ['deny', { status: 'denied' }],
   ] as const)(
-    'with the header Prefer: wait is answered after the decision “%s”, which another gateway received',
+    'is answered after the decision “%s” at another gateway, if it has the header Prefer: wait',
     async ([resolution, answer]) => {
       const agent = await createAgent(world.url, world.admin, `waits-to-${resolution}`);
       const path = `/wait/${resolution}`;
       const waitingCall = call(agent, path, { at: 1, prefer: 'wait=50' });
-      const open = () => world.admin.get(`/v1/approvals?status=open&requester=${agent.id}`);
-      await pollUntil(async () => (await open()).body.items.length === 1, 'the approval');
-      const [{ id }] = (await open()).body.items;
+      const listOpenApprovals = () => world.admin.get(`/v1/approvals?status=open&requester=${agent.id}`);
+      await pollUntil(async () => (await listOpenApprovals()).body.items.length === 1, 'the approval');
+      const [{ id }] = (await listOpenApprovals()).body.items;
       successfulBodyOf(await resolveApproval(id, { resolution }));
 
       const { status, body } = await waitingCall;
@@ -170,19 +173,19 @@ describe('with two replicas of each component, a suspended call', () => {
     },
   );
 
-  test('with the header Prefer: wait is answered as pending when nobody decides in time', async () => {
+  test('is answered as pending when nobody decides in time, if it has the header Prefer: wait', async () => {
     const agent = await createAgent(world.url, world.admin, 'patient');
     const { status, body } = await call(agent, '/patient', { prefer: 'wait=1' });
     expect([status, body.status]).toEqual([202, 'pending_approval']);
   });
 
-  test('beyond the limit on open approvals of its requester, or of an agent’s subtree, is refused', async () => {
+  test('is refused beyond the limit on open approvals of its requester, or of an agent’s subtree', async () => {
     const agent = await createAgent(world.url, world.admin, 'flood');
     const children: Agent[] = [];
     for (const name of ['one', 'two', 'three']) {
       children.push(await createChild(world.url, agent, { name }));
     }
-    const open: number[] = [];
+    const raisedCounts: number[] = [];
     for (const [by, requester] of [agent, ...children].entries()) {
       let raised = 0;
       for (let first = 0; first < floodCalls; first += callsAtOnce) {
@@ -204,9 +207,9 @@ describe('with two replicas of each component, a suspended call', () => {
           expect(headers.get('retry-after')).toBe('60');
         }
       }
-      open.push(raised);
+      raisedCounts.push(raised);
     }
-    expect(open).toEqual([20, 20, 10, 0]);
+    expect(raisedCounts).toEqual([20, 20, 10, 0]);
     // A refused call creates no approval, and reads do not count towards the limit.
     const listedApprovals = successfulBodyOf(
       await world.admin.get('/v1/approvals?status=open&limit=200'),

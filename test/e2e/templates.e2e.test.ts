@@ -45,8 +45,8 @@ describe('a user’s own template', () => {
     successfulBodyOf(await bot.get(`/v1/search?q=${query}`)).items;
 
   /**
-   * Imports the shop's document and publishes it as a template. It allows plain http, which the
-   * importer never does by itself.
+   * Imports the shop's document and publishes it as a template. The template allows plain http,
+   * which the importer never allows by itself.
    */
   async function importAndPublish(version: number, more: object = {}) {
     const source = { document: JSON.stringify(createShopDocument(world.upstream.url, more)) };
@@ -74,7 +74,7 @@ describe('a user’s own template', () => {
     expect((await publish()).body).toMatchObject({ status: 'published' });
   });
 
-  test('that is deleted leaves no record in policy, and can be created again', async () => {
+  test('leaves no record in policy when it is deleted, and can be created again', async () => {
     const listPolicyVersions = async () =>
       (
         await world.tables.query("select version from policy.known_template where key = 'gone'")
@@ -114,7 +114,7 @@ describe('a user’s own template', () => {
     ]);
   });
 
-  test('that gets a new version does not change its service until the service is upgraded', async () => {
+  test('does not change its service when it gets a new version, until the service is upgraded', async () => {
     const returnsOperation = { operationId: 'listReturns', summary: 'List returns', responses: {} };
     const thirdImport = await importAndPublish(4, { '/returns': { get: returnsOperation } });
     expect(thirdImport.template.difference.actions.added).toEqual(['listReturns']);
@@ -128,7 +128,7 @@ describe('a user’s own template', () => {
     await untilResultIs('listReturns', 'called');
   });
 
-  test('that is disabled cannot be used until it is enabled', async () => {
+  test('cannot be used while it is disabled', async () => {
     successfulBodyOf(await mia.post('/v1/templates/shop/disable'));
     await untilResultIs('listOrders', 'unknown_service');
     expect(await findActions('place order')).toEqual([]);
@@ -136,7 +136,7 @@ describe('a user’s own template', () => {
     await untilResultIs('listOrders', 'called');
   });
 
-  test('has a service that cannot be called while the service is disabled, and that follows a changed setting', async () => {
+  test('has a service that cannot be called while disabled, and a changed setting of the service applies', async () => {
     successfulBodyOf(await mia.patch('/v1/services/shop', { disabled: true }));
     await untilResultIs('listOrders', 'unknown_service');
     successfulBodyOf(
@@ -154,7 +154,7 @@ describe('a user’s own template', () => {
     );
     successfulBodyOf(await mia.post('/v1/rules', { ...rule, pattern: 'shop:listOrders:*' }));
     const upgradeAnswer = successfulBodyOf(await mia.post('/v1/services/shop/upgrade', {}));
-    // The new version has no returns.
+    // The new version has no action listReturns.
     expect(upgradeAnswer.rules_that_stop.map(({ id }: { id: string }) => id)).toEqual([
       stoppingRule.id,
     ]);

@@ -16,7 +16,7 @@ import { createAgent, successfulBodyOf, pollUntil } from '../support/world.ts';
 const terminal = needs('a terminal');
 
 test.runIf(terminal.isAvailable)(
-  `at a terminal npm start prints a line for each call that matters to a person, and no JSON${terminal.note}`,
+  `npm start at a terminal prints a line for each call that matters to a person, and no JSON${terminal.note}`,
   { timeout: 300_000 },
   async () => {
     await using stack = new AsyncDisposableStack();

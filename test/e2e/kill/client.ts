@@ -4,7 +4,8 @@ import type { Caller } from '../../support/http.ts';
 /** The answers that a client has received and may rely on, whatever is killed later. */
 export interface Ledger {
   /**
-   * The approval ids of the calls that were answered with 202, by the number in the call's body.
+   * The ids of the approvals whose calls were answered with 202, by the number in the body of the
+   * call.
    */
   readonly raised: Map<number, string>;
   /** The ids of the approvals for which the decision to allow was answered with 200. */
@@ -23,8 +24,8 @@ export interface Actors {
 let lastNumber = 0;
 
 /**
- * Makes calls that need an approval, and allows them, in several concurrent loops. It ends when it
- * is aborted or when the server stops answering.
+ * Makes calls that need an approval, and allows them, in several concurrent loops, until the signal
+ * aborts the loops.
  */
 export async function runClient(
   actors: Actors,
@@ -67,8 +68,8 @@ async function raiseApproval({ bot }: People, target: string, ledger: Ledger): P
 }
 
 /**
- * Allows an approval that is still open. Two loops may choose the same approval; the second one
- * then gets the answer that it is resolved.
+ * Allows an approval that is still open. Two loops may choose the same approval; the second loop
+ * then gets the error `already_resolved`.
  */
 async function allowApproval({ user }: People, _target: string, ledger: Ledger): Promise<void> {
   const openApprovalId = [...ledger.raised.values()].find((id) => !ledger.allowed.has(id));

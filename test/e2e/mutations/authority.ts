@@ -72,13 +72,13 @@ export const mutationsOfAuthority: Record<string, Mutation> = {
     change: (scene) => rotateSecret(scene, { allowed_hosts: [scene.other.host] }),
     outcome: staleOutcome('credential'),
   },
-  "a secret of the user's in the place of the org's, of a raw call": {
+  "a new secret of the user with the name of the org's secret, for a raw call": {
     call: 'raw',
     tier: 'org',
     change: (scene) => rotateSecret(scene, { allowed_hosts: [scene.host] }),
     outcome: sentOutcome(),
   },
-  "a secret of the user's in the place of the org's": {
+  "a new secret of the user with the name of the org's secret": {
     tier: 'org',
     change: (scene) => rotateSecret(scene, { allowed_hosts: [scene.host] }),
     outcome: sentOutcome(),
@@ -118,7 +118,7 @@ export const mutationsOfAuthority: Record<string, Mutation> = {
     change: ({ rule, name }) => rule('allow', `${name}:create_note:*`),
     outcome: sentOutcome(),
   },
-  'the deletion of the allow rule for a part that the approval left out': {
+  'the deletion of an allow rule for a permission key that the approval left out': {
     call: 'raw',
     grantedPatternOf: ({ secret, host }) => `secret:${secret}:${host}`,
     change: (scene) => deleteResource(scene, `/v1/rules/${scene.grantedRuleId}`),

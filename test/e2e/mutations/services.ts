@@ -109,7 +109,7 @@ export const mutationsOfServices: Record<string, Mutation> = {
     },
     outcome: staleOutcome('template'),
   },
-  "a template of the user's in the place of a built-in one": {
+  "a new template of the user with the key of the built-in template": {
     tier: 'global',
     async change(scene) {
       const { admin, document } = scene;
@@ -181,7 +181,7 @@ export const mutationsOfServices: Record<string, Mutation> = {
     },
     outcome: sentOutcome(),
   },
-  "a service of the user's in the place of the org's": {
+  "a new service of the user with the name of the org's service": {
     tier: 'org',
     change: async ({ admin, name, secret, other }) =>
       successfulBodyOf(

@@ -21,22 +21,23 @@ export interface Setting {
   /** True if the call's credential is a connected account instead of a secret. */
   readonly isByAccount?: boolean;
   /**
-   * Whose the template, the service and the secret are (their tier). With `global`, the template is
-   * built-in, and the service and the secret are the user's.
+   * The tier of the template, the service and the secret. With `global`, the template is built-in,
+   * and the service and the secret belong to the user.
    */
   readonly tier?: 'user' | 'org' | 'global';
   /**
-   * True if the server's URL has a variable `site` with the default `a`, where no server answers.
+   * True if the server's URL has a variable `site` with the default `a`. No server answers at this
+   * URL.
    */
   readonly hasSite?: boolean;
   /**
-   * True if a subagent makes the call and its parent agent allows it; the parent may make the same
-   * call itself.
+   * True if a subagent makes the call and its parent agent allows the call. The parent has
+   * permission for the same call.
    */
   readonly isByParent?: boolean;
   /**
    * The pattern of an allow rule that the requester has beforehand, so that no person is asked for
-   * its keys.
+   * the permission keys that match the pattern.
    */
   readonly grantedPatternOf?: (scene: Pick<Scene, 'secret' | 'host'>) => string;
 }
@@ -54,7 +55,7 @@ export interface Outcome {
 }
 
 /**
- * One call that was allowed but not replayed yet; its people and resources have names that no other
+ * One call that was allowed but not replayed yet. Its people and resources have names that no other
  * scene uses.
  */
 export interface Scene {
@@ -62,7 +63,9 @@ export interface Scene {
   readonly name: string;
   readonly secret: string;
   readonly secretId: string;
-  /** The connected account that is used instead of a secret, under the secret's name. */
+  /**
+   * The connected account that is used instead of a secret. Its connection has the secret's name.
+   */
   readonly account: Account;
   /** Connects a further account, under the same name or another one. */
   readonly connectAccount: (as?: string) => Promise<Account>;
@@ -70,7 +73,7 @@ export interface Scene {
   /** The admin who owns every resource of the scene. */
   readonly admin: Caller;
   readonly requester: Agent;
-  /** The requester's parent agent; the requester itself if it has none. */
+  /** The requester's parent agent, or the requester itself if it has no parent. */
   readonly parent: Agent;
   readonly grantedRuleId: string;
   readonly approvalId: string;
@@ -78,8 +81,8 @@ export interface Scene {
   readonly other: Upstream;
   readonly document: string;
   /**
-   * Publishes a document as the template's next version; for a built-in template, it replaces the
-   * file.
+   * Publishes a document as the template's next version. For a built-in template, the document
+   * replaces the file.
    */
   publish(openapi: string): Promise<void>;
   connect(more?: object): Promise<void>;
@@ -89,8 +92,8 @@ export interface Scene {
     more?: object,
   ) => Promise<{ id: string }>;
   /**
-   * First the requester asks for the replay, and then its user does; the call must be sent at most
-   * once.
+   * Replays the call: first the requester asks for the replay, and then its user does. The call
+   * must be sent at most once.
    */
   replay(): Promise<Outcome>;
   /** Removes the scene's services and template; a user or an org has at most a hundred of each. */
@@ -113,11 +116,11 @@ export async function openStage(): Promise<Stage> {
   const settings = { EGRESS_ALLOW: '127.0.0.1/32', TEMPLATES_DIR: folder };
   const world = startup.use(await startWorld(settings));
   const provider = startup.use(await openProvider(world.admin));
-  let made = 0;
+  let sceneCount = 0;
   const running = startup.move();
   return {
     async suspend(setting) {
-      const name = `notes-${(made += 1)}`;
+      const name = `notes-${(sceneCount += 1)}`;
       // Each scene needs a host of its own, because a deny rule on a service also covers other
       // services on the same host.
       const upstream = running.use(await startUpstream());
@@ -180,14 +183,14 @@ async function suspend(place: Place, name: string, setting: Setting): Promise<Sc
 
   const { path, call } = callOf(name, { ...setting, secret, url: upstream.url });
   // A user's call needs no approval, so this call is sent at once. The test compares later requests
-  // with its bytes.
+  // with the bytes of this call.
   if (!hasSite) successfulBodyOf(await admin.post(path, call));
   const { approval_id: approvalId } = successfulBodyOf(await requester.post(path, call));
   const decider = setting.isByParent ? parent : admin;
   successfulBodyOf(
     await decider.post(`/v1/approvals/${approvalId}/resolve`, { resolution: 'allow' }),
   );
-  const before = upstream.hits.length;
+  const hitsBefore = upstream.hits.length;
 
   return {
     name,
@@ -211,7 +214,7 @@ async function suspend(place: Place, name: string, setting: Setting): Promise<Sc
       await admin.post(`/v1/approvals/${approvalId}/call`);
       const { execution } = successfulBodyOf(await admin.get(`/v1/approvals/${approvalId}`));
       const strayedHits = other.hits.filter(({ body }) => body.includes(`"${name}"`));
-      const arrivedHits = [...upstream.hits.slice(before), ...strayedHits];
+      const arrivedHits = [...upstream.hits.slice(hitsBefore), ...strayedHits];
       return {
         ...answerOf(told),
         ended: execution.error?.error ?? execution.status,
@@ -228,8 +231,8 @@ async function suspend(place: Place, name: string, setting: Setting): Promise<Sc
 }
 
 /**
- * The example template with a secret name of its own. Without an address, the URL of its server has
- * the variable `site`.
+ * The example template with its own secret name. Without an address, the URL of its server has the
+ * variable `site`.
  */
 function documentFor(
   name: string,
@@ -269,8 +272,8 @@ const oauthScheme = `token:
           scopes: { notes: Write notes }`;
 
 /**
- * Creates an agent of the admin, or a subagent of such an agent. The gateway does not replay its
- * calls; the agent itself asks for the replay after the decision.
+ * Creates an agent of the admin, or a subagent of such an agent. The gateway does not replay the
+ * agent's calls by itself: the agent asks for the replay after the decision.
  */
 async function createRequester({ url, admin }: World, name: string, { isByParent }: Setting) {
   const agent = await createAgent(url, admin, `${name}-agent`);
@@ -359,7 +362,7 @@ export const secretValueOf = (name: string, version: number | string): string =>
 export const approvedBytes = (version: number): string => `what was approved, with v${version}`;
 
 /**
- * Describes a request that arrived, without the credentials, which the replay adds, and without the
+ * Describes a request that arrived. Leaves out the credentials, which the replay adds, and the
  * trace headers, which differ in every request.
  */
 function describeHit(hit: Hit, reference: Hit, name: string): string {

@@ -5,9 +5,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Agent as Caller, World } from '../../support/world.ts';
 
 export interface Load {
-  /** The number of requests that were answered as they should be. */
+  /** The number of requests that got the expected answer. */
   readonly succeeded: number;
-  /** What was answered or thrown instead, and how often. */
+  /** The other answers and the errors, and how often each of them occurred. */
   readonly failures: ReadonlyMap<string, number>;
 }
 
@@ -20,9 +20,10 @@ interface LoadRequest {
 const clientCount = 8;
 
 /**
- * Sends requests until it is told to end, one after the other from each client over connections
- * that it keeps: reads, non-reads, what needs no call, and OAuth. Without a pause between them, the
- * requests take all processors, and replicas start slowly.
+ * Sends requests until `isOver` returns true. Each client sends one request after the other over a
+ * connection that it keeps: calls with reads and non-reads, requests without a call, and OAuth
+ * metadata. Without a pause between requests, the clients take all processors, and replicas start
+ * slowly.
  */
 export async function sendLoad(
   { url, upstream }: Pick<World, 'url' | 'upstream'>,

@@ -7,7 +7,7 @@ import type { Program } from '../../support/program.ts';
 import type { Upstream } from '../../support/upstream.ts';
 import { createAgent, successfulBodyOf } from '../../support/world.ts';
 
-/** One call and what its caller was told. */
+/** One call and the answer that its caller got. */
 export interface AnsweredCall {
   readonly number: number;
   readonly kind: 'read' | 'write';
@@ -24,7 +24,7 @@ export interface Actors {
   readonly targetUrl: string;
 }
 
-/** An admin, and an agent that may call the upstream without approval. */
+/** Creates an admin, and an agent that may call the upstream without approval. */
 export async function createActors(program: Program, upstream: Upstream): Promise<Actors> {
   const signInUrl = await program.signInUrl();
   const url = new URL(signInUrl).origin;
