@@ -23,7 +23,9 @@ interface Api extends AsyncDisposable {
   sites: readonly Site[];
   /** The redirect targets, by the path of the request. */
   readonly redirects: Map<string, string>;
-  /** The path of every received request, with a note if the request had no token. */
+  /**
+   * The path of every received request. ` without token` is appended if the request had no token.
+   */
   readonly hits: string[];
 }
 

@@ -142,7 +142,7 @@ components:
     expect(files.hits).toHaveLength(filesHits);
   });
 
-  test('do not change that a deny also covers raw calls to a further address of the template (also_at)', async () => {
+  test('leave a deny effective for raw calls, also at a further address of the template (also_at)', async () => {
     const { admin } = world;
     const free = await createAgent(world.url, admin, 'free');
     const denied = await createAgent(world.url, admin, 'denied');

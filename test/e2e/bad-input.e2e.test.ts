@@ -72,7 +72,7 @@ describe('the gateway answers bad input with a typed error, without any effect',
     }
   });
 
-  test('afterwards it can still send the call that waited for its approval meanwhile', async () => {
+  test('it can still send the call that waits for its approval, after all this bad input', async () => {
     const { admin, bot, approval, world } = scene;
     const path = `/v1/approvals/${approval.approval_id}`;
     expect((await admin.get(path)).body.status).toBe('pending');

@@ -104,7 +104,8 @@ describe('a credential', () => {
     await provideByLink({ user, bot, upstream });
     await signInByPassword({ url: origin, user });
     await signClientIn({ url: origin, user });
-    // Uses the sign-in link a second time, because the program logs the refusal.
+    // Uses the sign-in link a second time. The program logs the refusal, so the link could leak
+    // into the log.
     await signIn(signInUrl).catch(() => undefined);
 
     await pollUntil(async () => {
@@ -390,7 +391,7 @@ describe('a credential', () => {
       sweep(sink, secrets).map((leak) => ({ sink: name, ...leak })),
     );
     expect(leaks).toEqual([]);
-    // The mark of redaction in the answers shows that the upstream did repeat credentials.
+    // `[REDACTED]` in the answers shows that the upstream did repeat credentials.
     expect(sinks.get('answers')?.includes('[REDACTED]')).toBe(true);
     expect(sinks.get('table approvals.execution')?.includes('[REDACTED]')).toBe(true);
   });

@@ -9,8 +9,8 @@ import { createAgent, successfulBodyOf, startWorld, pollUntil } from '../support
 import type { Agent, World } from '../support/world.ts';
 
 /**
- * A person allows a call by its approval card, so the upstream must receive exactly what the card
- * shows.
+ * A person decides on the approval card of a call, so the upstream must receive exactly what the
+ * card shows.
  */
 describe('the approval card of a call', () => {
   let world: World;

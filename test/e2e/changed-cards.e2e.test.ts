@@ -109,8 +109,8 @@ describe('an approval when an attacker can write to its table', () => {
           and o.id = $2`,
       [one.id, other.id],
     );
-    // A card contains its approval's id, so a card that was copied from another approval does not
-    // verify.
+    // A card contains the id of its approval, so a card that was copied from another approval is
+    // not verified.
     const shownCard = await getApproval(one.id);
     expect(shownCard).toMatchObject({ verified: false });
     expect(shownCard.request.url).toContain(other.path);
@@ -128,8 +128,8 @@ describe('an approval when an attacker can write to its table', () => {
     async ([, body]) => {
       const [shownCard, other] = [await suspendCall(), await suspendCall()];
       expect(await getApproval(shownCard.id)).toMatchObject({ verified: true });
-      // Copies everything that approvals stores about the other call, including its genuine
-      // permission gap and MAC.
+      // Copies everything that the component approvals stores about the other call, including its
+      // genuine permission gap and MAC.
       await world.tables.query(
         `update approvals.approval a
           set card = o.card, card_mac = o.card_mac, gap_digest = o.gap_digest, gap = o.gap,

@@ -17,7 +17,7 @@ import { needs } from '../support/needs.ts';
 
 const chromium = needs('chromium');
 
-/** The information beside the decision on one approval, and the actions on many approvals. */
+/** Tests the information beside the decision on one approval, and the actions on many approvals. */
 describe.skipIf(!chromium.isAvailable)(`approvals in the dashboard${chromium.note}`, () => {
   const dashboard = useDashboard();
   const { open } = dashboard;

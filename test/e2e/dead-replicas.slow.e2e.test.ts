@@ -86,7 +86,7 @@ describe('a killed executor', () => {
     const writeReplies = await repliesOf(writes);
 
     expect(readReplies.map(outcomeOf)).toEqual(reads.map(() => 'called'));
-    // It takes two seconds if the machine is not busy.
+    // This takes two seconds if the machine is not busy.
     expect(readMs).toBeLessThan(10_000);
     expect(reads.some((call) => countHitsOf(call) === 2)).toBe(true);
     expect(Math.max(...reads.map(countHitsOf))).toBe(2);
@@ -159,8 +159,8 @@ test('killed replicas of policy, auth and registry delay calls, but no call fail
     }
   };
   const backgroundCalls = Promise.all(Array.from({ length: 8 }, callOn));
-  // Stopped replicas still receive their share of the requests, which are lost when the replicas
-  // are killed.
+  // Stopped replicas still receive their share of the requests. These requests are lost when the
+  // replicas are killed.
   await sleep(500);
   for (const replica of replicas) replica.signal('SIGSTOP');
   await sleep(600);
@@ -169,7 +169,7 @@ test('killed replicas of policy, auth and registry delay calls, but no call fail
   await backgroundCalls;
 
   expect(outcomes.filter((outcome) => outcome !== 'called')).toEqual([]);
-  // It takes two seconds if the machine is not busy.
+  // This takes two seconds if the machine is not busy.
   expect(slowestMs).toBeLessThan(10_000);
   expect(slowestMs).toBeGreaterThan(900);
 });

@@ -81,7 +81,7 @@ describe('attempts to gain rights', () => {
       },
     );
 
-    test('is refused with every operation of the MCP tool service_auth', async () => {
+    test('cannot use the MCP tool service_auth for such a change', async () => {
       const { world, bot, client } = scene;
       for (const credential of [bot.key, client.token]) {
         for (const operation of ['create_rule', 'create_service', 'create_agent', 'create_key']) {

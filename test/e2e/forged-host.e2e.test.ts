@@ -40,7 +40,7 @@ test('a forged host name in a request appears in no answer, whichever header car
         const headers = { cookie, ...sent };
         const reply = await sendRaw(url, { method: 'GET', path: target, headers });
         const text = JSON.stringify([reply.body, [...reply.headers]]);
-        // The refusal of a wrong host says in its message which host the request named.
+        // The message that refuses a wrong host contains the host that the request named.
         const shown =
           reply.status === 403
             ? text.replaceAll('the request named the host evil.example', '')

@@ -81,7 +81,7 @@ test(
     const { url, cookie } = actors;
     const user = createCaller(url, { cookie, origin: url });
 
-    // Every approval that a client was told of still exists and can still be decided.
+    // Every approval of which a client was told still exists and can still be decided.
     const approvalsById = new Map(
       (await listAll(user, '/v1/approvals')).map((each) => [each.id, each]),
     );

@@ -22,8 +22,8 @@ const endpoints = Object.values(busContracts).flatMap((contract: Contract) =>
 );
 
 /**
- * The second NATS users: each component has one user, and each component that reads the stream has
- * a second one.
+ * The second NATS users. Each component has one NATS user; a component that reads a stream has a
+ * second user for reading.
  */
 const readersByUser = new Map(
   Object.entries(durableConsumers).map(([durable, { owner, stream }]) => [
@@ -49,7 +49,7 @@ function publishableSubjectsOf(user: string): string[] {
     `aud.${component}.matrix`,
     ...(plainSubjects[component] ?? []),
     ...(component === 'executor' ? ['$O.files.C.matrix'] : []),
-    // The server drops a message to this subject that answers no request.
+    // The server accepts messages to this subject, but drops them if they answer no request.
     ...(component === 'gateway' ? [] : ['_R_.guessed']),
     ...(component === 'audit' ? [] : streamNames.map((name) => `STORE.API.STREAM.INFO.${name}`)),
     ...(component === 'gateway'

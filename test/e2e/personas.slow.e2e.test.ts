@@ -48,7 +48,7 @@ const allowCall = async ({ approval_id }: Answer): Promise<void> =>
   );
 
 describe('an agent that knows only what the tools say', () => {
-  test('on call: finds PagerDuty in the catalogue, gets it connected, and acknowledges an incident', async () => {
+  test('finds PagerDuty in the catalogue, gets it connected, and acknowledges an incident (persona: on call)', async () => {
     const client = clientOf(await createAgent(world.url, world.admin, 'on-call'));
 
     const emptySearchAnswer = await client.search('acknowledge the incident that paged me');
@@ -93,7 +93,7 @@ describe('an agent that knows only what the tools say', () => {
     expect(await client.followNext(pending)).toMatchObject({ status: 'called' });
   });
 
-  test('support: is led to a person when the credential of its service is gone', async () => {
+  test('is led to a person when the credential of its service is gone (persona: support)', async () => {
     const client = clientOf(await createAgent(world.url, world.admin, 'support'));
     await connectAsAdmin({ template: 'zendesk' }, 'zendesk_login');
     const { items } = successfulBodyOf(await world.admin.get('/v1/secrets'));
@@ -118,7 +118,7 @@ describe('an agent that knows only what the tools say', () => {
       });
   });
 
-  test('release: finds the service that it has misspelled, and its action', async () => {
+  test('finds the service that it has misspelled, and its action (persona: release)', async () => {
     const client = clientOf(await createAgent(world.url, world.admin, 'release'));
     await connectAsAdmin({ template: 'github' }, 'github_token');
 

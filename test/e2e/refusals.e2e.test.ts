@@ -147,7 +147,7 @@ describe('a refused request', () => {
     ]);
   });
 
-  test('is recorded if the caller may not make the change that it asks for, but not if it is invalid or a read', async () => {
+  test('is recorded if the caller lacks the right to make a change, but not if the request is invalid or a read', async () => {
     const agent = await agentNamed('climber');
     const rule = { identity_id: agent.id, effect: 'allow', pattern: 'http:POST:*' };
     expect((await agent.post('/v1/rules', rule)).status).toBe(403);

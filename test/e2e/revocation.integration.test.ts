@@ -46,7 +46,7 @@ describe('every gateway, over REST and MCP', () => {
       const sentAt = performance.now();
       const now = await askStatus();
       if (now.every((status) => status === 401)) return;
-      // The test measures the second until it sent the refused request, because a busy machine may
+      // The measured second ends when the refused request was sent, because a busy machine may
       // answer slowly.
       expect(sentAt - endedAt, now.join()).toBeLessThan(1_000);
     }

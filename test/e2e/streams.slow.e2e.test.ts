@@ -81,7 +81,7 @@ describe('the streams of a running product', () => {
     agent.post('/v1/actions/call', { service: 'http', method, url: world.upstream.url });
   const sendRead = () => call('GET');
   const sendWrite = () => call('POST');
-  /** Makes reads, some at a time, and returns how many were answered with 200. */
+  /** Makes reads, ten at a time, and returns how many were answered with 200. */
   const sendReads = async (readCount: number): Promise<number> => {
     let answeredCount = 0;
     for (let done = 0; done < readCount; done += 10) {
@@ -246,9 +246,7 @@ describe('the streams of a running product', () => {
   });
 });
 
-/**
- * Starts every component except those that read AUDIT and EVENTS for people, which the tests start.
- */
+/** Starts every component except audit and the notifier, which the tests start and stop. */
 async function startAllBut(environment: Environment) {
   await using startup = new AsyncDisposableStack();
   const auth = startup.use(await startAuth(loadConfig(authConfig, environment)));

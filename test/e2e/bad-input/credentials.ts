@@ -30,8 +30,8 @@ const misspellKey = (key: string) =>
   key.slice(0, 20) + (key[20] === 'x' ? 'y' : 'x') + key.slice(21);
 
 /**
- * Requests whose credential is malformed, expired, revoked or made for another purpose, or whose
- * sender or origin may not use the credential.
+ * Requests with a credential that is malformed, expired or revoked, or that does not permit this
+ * request.
  */
 export const badCredentials: BadInput[] = [
   {

@@ -29,7 +29,7 @@ export interface Stage extends AsyncDisposable {
   readerOf(component: 'audit' | 'notifier' | 'policy'): NatsConnection;
   /** The prefix of the subjects with which components call JetStream's API. */
   readonly apiPrefix: string;
-  /** Access to the streams with the rights of the migration, for checks. */
+  /** Gives the checks access to the streams, with the rights of the migration. */
   readonly streamManager: JetStreamManager;
   /** Every request that reached a component, from any sender. */
   readonly requests: ReceivedRequest[];

@@ -78,8 +78,8 @@ const storeEvent = (stage: Stage, subject: string, body: string) =>
   stage.as(subject.split('.')[1] as Component).request(subject, body, { timeout: 5_000 });
 
 /**
- * For each reader: a subject that its durable consumer delivers, and `stream.consumer` of that
- * consumer.
+ * For each reader: a subject that its durable consumer delivers, and that consumer as
+ * `stream.consumer`.
  */
 const deliveries = {
   audit: { subject: 'aud.audit.x', next: 'AUDIT.audit' },

@@ -57,7 +57,9 @@ const everyReplySubject = [
 const questionBody = '{"asked":true}';
 const storedBody = '{"stored":true}';
 
-/** Every subject that a component's NATS users may publish to, with `x` for `*` and `>`. */
+/**
+ * Returns every subject to which a component's NATS users may publish. `x` replaces `*` and `>`.
+ */
 const subjectsOf = (component: Component) =>
   usersOf(component).flatMap(({ name, publishSubjects: publish }) =>
     publish.map((subject) => ({ user: name, subject: subject.replace(/[*>]$/, 'x') })),
@@ -75,7 +77,7 @@ describe('the answers to messages of a component', { timeout: 300_000 }, () => {
     async ([component = 'gateway']) => {
       const subjects = subjectsOf(component);
       const ownSubjects = new Set(subjects.map(({ subject }) => subject));
-      // The test tries only reply subjects that the component may not publish to itself.
+      // The test tries only reply subjects to which the component itself may not publish.
       const foreignReplySubjects = everyReplySubject.filter((reply) => !ownSubjects.has(reply));
       await stage.as('executor').request('$O.files.C.x', storedBody, { timeout: 30_000 });
       const before = await eventsBySubject(stage);

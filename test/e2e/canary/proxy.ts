@@ -8,11 +8,11 @@ export interface RecordingProxy extends Disposable {
    * The port to which the proxy forwards connections; a test sets it before the first connection.
    */
   targetPort: number;
-  /** Every byte that the gateway answered, in order. */
+  /** Every byte of the gateway's answers, in order. */
   answers(): Buffer;
 }
 
-/** Forwards TCP unchanged and records every byte that the gateway answers, without parsing it. */
+/** Forwards TCP unchanged, and records every byte of the gateway's answers without parsing them. */
 export async function startRecordingProxy(): Promise<RecordingProxy> {
   const answeredChunks: Buffer[] = [];
   const sockets = new Set<Socket>();

@@ -132,7 +132,8 @@ async function visitProvider({ origin, user, provider, secrets, issued }: Stage,
   const donePage = await browser.open(callbackUrl.href);
   const { code_verifier: verifier = '' } = provider.tokenRequests.at(-1) ?? {};
   secrets.set(`verifier of ${name}`, verifier);
-  // Opens the provider's redirect a second time, because the gateway logs the refusal.
+  // Opens the provider's redirect a second time. The gateway logs the refusal, so the code could
+  // leak into the log.
   await browser.open(callbackUrl.href);
   return { done: donePage, id: createdConnection.id as string };
 }

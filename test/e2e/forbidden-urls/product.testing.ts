@@ -39,7 +39,7 @@ export interface EntryReport {
   readonly told: number;
   /** The first few attempts that failed for a reason other than the URL. */
   readonly mishaps: readonly string[];
-  /** How many URLs each error code refused. */
+  /** How many URLs were refused with each error code. */
   readonly refusals: Readonly<Record<string, number>>;
   readonly seconds: number;
 }

@@ -75,7 +75,7 @@ export const possessionSettings = {
   OAUTH_GITHUB_CLIENT_SECRET: 'CANARY-github-app',
 };
 
-/** Creates one resource of each kind for a user; the agent that it creates has a key. */
+/** Creates one resource of each kind for a user. The created agent has a key. */
 export async function createPossessions({ url, upstream, tables }: World, owner: Person) {
   const agent = successfulBodyOf(await owner.post('/v1/identities/agents', { name: 'worker' }));
   const keys = `/v1/identities/${agent.id}/keys`;

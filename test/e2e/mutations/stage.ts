@@ -222,7 +222,7 @@ async function suspend(place: Place, name: string, setting: Setting): Promise<Sc
       };
     },
     async cleanUp() {
-      // The mutation may have disconnected the service already, or connected another one.
+      // The mutation may have disconnected the service already, or connected another service.
       await admin.delete(`/v1/services/${name}`);
       await admin.delete(`/v1/services/org%2F${name}`);
       await admin.delete(`/v1/templates/${name}?tier=${tier}`);

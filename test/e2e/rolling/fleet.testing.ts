@@ -22,7 +22,8 @@ export async function startFleet(environment: Environment): Promise<Fleet> {
   const deployment = startup.use(await openDeployment(folder, settings));
   const startReplicas = () =>
     Promise.all(components.map((component) => deployment.start(component, thisRelease)));
-  // The first replicas start alone, so that the second auth finds the admin that the first created.
+  // The first replicas start alone, so that the second replica of auth finds the admin that the
+  // first replica created.
   const replicas = [await startReplicas(), await startReplicas()];
   const printedLogs = await deployment.logsOf(thisRelease);
 
