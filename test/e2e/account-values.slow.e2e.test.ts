@@ -223,9 +223,9 @@ components:
     successfulBodyOf(await connectService('notes', 'bound'));
     const hitsBefore = api.hits.length;
 
-    const given = { template: 'notes', name: 'given', variables: { site: 'site-b' } };
+    const serviceWithVariables = { template: 'notes', name: 'given', variables: { site: 'site-b' } };
     expect(
-      (await mia.post('/v1/services', { ...given, credentials: { connection: 'bound' } })).body,
+      (await mia.post('/v1/services', { ...serviceWithVariables, credentials: { connection: 'bound' } })).body,
     ).toMatchObject({ error: 'invalid_params' });
     const raw = { method: 'GET', connection: 'bound', url: `${api.url}/ex/notes/site-b/pages/p1` };
     expect((await mia.post('/v1/actions/http', raw)).body).toMatchObject({
@@ -346,9 +346,9 @@ components:
   });
 
   test('does not replace the account and site that another link has connected meanwhile', async () => {
-    const ask = { template: 'notes', name: 'swapped' };
+    const connectionRequest = { template: 'notes', name: 'swapped' };
     const links = [1, 2, 3].map(async () =>
-      successfulBodyOf(await mia.post('/v1/connections', ask)),
+      successfulBodyOf(await mia.post('/v1/connections', connectionRequest)),
     );
     const [first, second, third] = await Promise.all(links);
     const { id } = first;
@@ -376,9 +376,9 @@ components:
       // oxlint-disable-next-line no-await-in-loop -- one after another
       await saveTemplate(key);
     }
-    const made = await Promise.all(templates.map((key) => connectService(key, 'parallel', key)));
+    const connectReplies = await Promise.all(templates.map((key) => connectService(key, 'parallel', key)));
 
-    expect(made.map(({ status }) => status)).toEqual([201, 201, 201, 201]);
+    expect(connectReplies.map(({ status }) => status)).toEqual([201, 201, 201, 201]);
     const answers = await Promise.all(templates.map((key) => read(key)));
     expect(answers.map(({ body }) => body.status)).toEqual(templates.map(() => 'called'));
   });

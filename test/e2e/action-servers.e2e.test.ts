@@ -12,7 +12,7 @@ describe('operations that have their own server', () => {
   let world: World;
   let api: Upstream;
   let files: Upstream;
-  let old: Upstream;
+  let furtherUpstream: Upstream;
   let bot: Agent;
   let secretId: string;
 
@@ -47,8 +47,8 @@ components:
   beforeAll(async () => {
     api = stack.use(await startUpstream());
     files = stack.use(await startUpstream());
-    old = stack.use(await startUpstream());
-    const hosts = [api.host, files.host, old.host].join(',');
+    furtherUpstream = stack.use(await startUpstream());
+    const hosts = [api.host, files.host, furtherUpstream.host].join(',');
     world = stack.use(await startWorld({ EGRESS_ALLOW: hosts }));
     const { admin } = world;
     bot = await createAgent(world.url, admin, 'bot');
@@ -144,39 +144,39 @@ components:
 
   test('leave a deny effective for raw calls, also at a further address of the template (also_at)', async () => {
     const { admin } = world;
-    const free = await createAgent(world.url, admin, 'free');
-    const denied = await createAgent(world.url, admin, 'denied');
-    for (const { id } of [free, denied]) {
+    const allowedAgent = await createAgent(world.url, admin, 'free');
+    const deniedAgent = await createAgent(world.url, admin, 'denied');
+    for (const { id } of [allowedAgent, deniedAgent]) {
       const rule = { identity_id: id, effect: 'allow', pattern: 'http:*:*' };
       // oxlint-disable-next-line no-await-in-loop -- one after another
       successfulBodyOf(await admin.post('/v1/rules', rule));
     }
-    const deny = { identity_id: denied.id, effect: 'deny', pattern: 'notes:list_notes:*' };
+    const deny = { identity_id: deniedAgent.id, effect: 'deny', pattern: 'notes:list_notes:*' };
     successfulBodyOf(await admin.post('/v1/rules', deny));
     const callRaw = async (agent: Agent, path: string) => {
-      const call = { service: 'http', method: 'GET', url: `${old.url}${path}` };
+      const call = { service: 'http', method: 'GET', url: `${furtherUpstream.url}${path}` };
       const { body } = await agent.post('/v1/actions/call', call);
       return body.error ?? body.status;
     };
-    expect(await callRaw(denied, '/ex/acme/notes')).toBe('called');
+    expect(await callRaw(deniedAgent, '/ex/acme/notes')).toBe('called');
 
-    const openapi = `${templateWith(ownPaths())}also_at: ['${old.url}/ex/{site}']\n`;
+    const openapi = `${templateWith(ownPaths())}also_at: ['${furtherUpstream.url}/ex/{site}']\n`;
     const saved = await admin.put('/v1/templates/notes', { openapi, version: 2 });
     expect(successfulBodyOf(saved)).toMatchObject({ hosts: [api.host, files.host] });
     successfulBodyOf(await admin.post('/v1/templates/notes/publish', { version: 3 }));
     await pollUntil(
-      async () => (await callRaw(denied, '/ex/acme/notes')) === 'denied',
+      async () => (await callRaw(deniedAgent, '/ex/acme/notes')) === 'denied',
       'the deny at the further address',
     );
-    const hitsBefore = old.hits.length;
+    const hitsBefore = furtherUpstream.hits.length;
     for (const path of ['/ex/acme/notes', '/ex/beta/notes', '/EX/acme/notes/', '/elsewhere']) {
       // oxlint-disable-next-line no-await-in-loop -- one after another
-      expect(await callRaw(denied, path), path).toBe('denied');
+      expect(await callRaw(deniedAgent, path), path).toBe('denied');
     }
-    expect(old.hits).toHaveLength(hitsBefore);
-    expect(await callRaw(free, '/ex/acme/notes')).toBe('called');
+    expect(furtherUpstream.hits).toHaveLength(hitsBefore);
+    expect(await callRaw(allowedAgent, '/ex/acme/notes')).toBe('called');
     // The service's credential may still not be sent to this host.
     const secret = successfulBodyOf(await admin.get(`/v1/secrets/${secretId}`));
-    expect(secret.allowed_hosts).not.toContain(old.host);
+    expect(secret.allowed_hosts).not.toContain(furtherUpstream.host);
   });
 });

@@ -100,10 +100,10 @@ describe('the audit log', () => {
 
   test('records a user’s own call and an approved call with the same fields', async () => {
     const createNoteCall = { service: 'notes', action: 'create_note', params: note };
-    const { audit_id: own } = successfulBodyOf(
+    const { audit_id: userCallId } = successfulBodyOf(
       await world.admin.post('/v1/actions/call', createNoteCall),
     );
-    const lookupOfUserCall = await recordsOf(own, 2);
+    const lookupOfUserCall = await recordsOf(userCallId, 2);
 
     const otherAgent = await createAgent(world.url, world.admin, 'asker');
     const { approval_id: approvalId } = successfulBodyOf(

@@ -146,10 +146,10 @@ describe('a credential', () => {
     user: Caller;
     url: string;
   }): Promise<void> {
-    const { MASTER_KEY: old } = JSON.parse(await readFile(join(dataDir, 'keys.json'), 'utf8'));
+    const { MASTER_KEY: oldMasterKey } = JSON.parse(await readFile(join(dataDir, 'keys.json'), 'utf8'));
     const newMasterKey = randomBytes(32).toString('base64url');
-    issued.set('master key', old).set('next master key', newMasterKey);
-    const env = { ...programEnv, DATA_DIR: dataDir, MASTER_KEY: `${newMasterKey},${old}` };
+    issued.set('master key', oldMasterKey).set('next master key', newMasterKey);
+    const env = { ...programEnv, DATA_DIR: dataDir, MASTER_KEY: `${newMasterKey},${oldMasterKey}` };
     const { stdout, stderr } = await promisify(execFile)(process.execPath, ['executor/rotate.ts'], {
       env,
     });
@@ -245,7 +245,7 @@ describe('a credential', () => {
     bot: Caller;
     upstream: { readonly url: string; readonly host: string };
   }): Promise<void> {
-    const ask = async (name: string) => {
+    const requestSecret = async (name: string) => {
       const secretRequest = { name, reason: 'For the sweep', allowed_hosts: [upstream.host] };
       const { provide_url: link } = successfulBodyOf(
         await bot.post('/v1/secrets/requests', secretRequest),
@@ -254,8 +254,8 @@ describe('a credential', () => {
       issued.set(`link for ${name}`, token);
       return `/v1/provide/${token}`;
     };
-    const path = await ask('provided_key');
-    await ask('never_provided');
+    const path = await requestSecret('provided_key');
+    await requestSecret('never_provided');
     const [mistyped, value] = [`CANARY-${randomUUID()}\n`, `CANARY-${randomUUID()}`];
     secrets.set('mistyped', mistyped.trim()).set('provided', value);
     successfulBodyOf(await user.get(path));

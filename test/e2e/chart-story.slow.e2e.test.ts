@@ -139,8 +139,8 @@ describe('the chart', () => {
       services: new Map([...balancers].map(([name, { url }]) => [name, new URL(url).host])),
       folders: await mountSecrets(pod, { folder: processFolder, secrets }),
     };
-    const own = localEnvironmentOf(pod, substitutes);
-    return { args, ports, environment: { ...kubeletVariables(objects), ...own } };
+    const podVariables = localEnvironmentOf(pod, substitutes);
+    return { args, ports, environment: { ...kubeletVariables(objects), ...podVariables } };
   }
 
   /**

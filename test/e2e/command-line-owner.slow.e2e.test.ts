@@ -243,9 +243,9 @@ describe('doctor', () => {
       'login',
       'components',
     ]);
-    const away = await runAsPerson('doctor', '--profile', 'none', '--url', line.world.url);
-    expect(away).toMatchObject({ code: 3, stdout: expect.stringMatching(/gateway: +ok/) });
-    expect(away.stdout).toContain('action-gateway login');
+    const withoutLogin = await runAsPerson('doctor', '--profile', 'none', '--url', line.world.url);
+    expect(withoutLogin).toMatchObject({ code: 3, stdout: expect.stringMatching(/gateway: +ok/) });
+    expect(withoutLogin.stdout).toContain('action-gateway login');
   });
 });
 

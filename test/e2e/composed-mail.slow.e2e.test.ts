@@ -86,9 +86,9 @@ describe('a mail that an agent sends', () => {
       async () => (await send({ to: ['bob@acme.example'] })).status === 'called',
       'a mail to the domain to pass',
     );
-    const elsewhere = await send({ to: ['bob@acme.example'], bcc: ['eve@evil.example'] });
-    expect(elsewhere).toMatchObject({ status: 'pending_approval' });
-    const other = successfulBodyOf(await world.admin.get(`/v1/approvals/${elsewhere.approval_id}`));
+    const sendElsewhere = await send({ to: ['bob@acme.example'], bcc: ['eve@evil.example'] });
+    expect(sendElsewhere).toMatchObject({ status: 'pending_approval' });
+    const other = successfulBodyOf(await world.admin.get(`/v1/approvals/${sendElsewhere.approval_id}`));
     expect(other.permission_keys).toEqual(['org/mailbox:send_message:eve@evil.example']);
   });
 

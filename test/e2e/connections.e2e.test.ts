@@ -93,8 +93,8 @@ describe('a connection to an account at an OAuth provider', () => {
     const usedLink = await browser.open(link);
     expect(usedLink.status).toBe(410);
     expect(textOf(usedLink)).toContain('connected already');
-    const returning = await browser.open(`${link}?return_to=%2Fservices%2Fnew`);
-    expect(returning.html).toContain('href="/services/new"');
+    const pageWithReturn = await browser.open(`${link}?return_to=%2Fservices%2Fnew`);
+    expect(pageWithReturn.html).toContain('href="/services/new"');
     await pollUntil(async () => {
       const { items } = (await mia.get('/v1/audit')).body;
       return ['connection.requested', 'connection.created'].every((type) =>
@@ -227,10 +227,10 @@ describe('a connection to an account at an OAuth provider', () => {
     callback.searchParams.set('error', 'access_denied');
     await browser.open(callback.href);
 
-    const ended = await browser.open(`${link}?return_to=%2Fservices%2Fnew`);
-    expect(ended.status).toBe(410);
+    const usedLinkPage = await browser.open(`${link}?return_to=%2Fservices%2Fnew`);
+    expect(usedLinkPage.status).toBe(410);
     const path = `/connect/repair/${id}?scope=read&return_to=%2Fservices%2Fnew`;
-    expect(ended.html).toContain(`href="${path.replaceAll('&', '&amp;')}"`);
+    expect(usedLinkPage.html).toContain(`href="${path.replaceAll('&', '&amp;')}"`);
     const gatePage = await browser.open(world.url + path);
     expect(gatePage.url.search).toBe('?return_to=%2Fservices%2Fnew');
     expect(textOf(gatePage)).toContain('Connect Mock?');

@@ -46,7 +46,7 @@ describe.skipIf(!chromium.isAvailable)(`decisions in the dashboard${chromium.not
     };
   });
 
-  const ask = async (title: string) =>
+  const createIssue = async (title: string) =>
     successfulBodyOf(
       await bot.post('/v1/actions/call', {
         service: 'github',
@@ -58,7 +58,7 @@ describe.skipIf(!chromium.isAvailable)(`decisions in the dashboard${chromium.not
   const press = (name: RegExp | string) => page.getByRole('button', { name }).click();
 
   test('show why a call needs approval, and remember what is allowed', async () => {
-    const { approval_id: id } = await ask('First');
+    const { approval_id: id } = await createIssue('First');
     await page.goto(`${world.url}/approvals/${id}`);
     await page.getByText('Why is this asked?').click();
     await page.getByText('Nothing allows this yet, so a person is asked.').waitFor();
@@ -73,7 +73,7 @@ describe.skipIf(!chromium.isAvailable)(`decisions in the dashboard${chromium.not
       .getByText(/deploy-bot may create issue "…" in repository acme\/site/)
       .waitFor();
     expect(await findProblemsInBothSchemes(page)).toEqual([]);
-    expect((await ask('Second')).status).toBe('called');
+    expect((await createIssue('Second')).status).toBe('called');
   });
 
   test('can stop what was remembered, so that the next call needs approval again', async () => {
@@ -82,15 +82,15 @@ describe.skipIf(!chromium.isAvailable)(`decisions in the dashboard${chromium.not
     await page.getByText('No longer allowed: such calls are asked about again').waitFor();
 
     await pollUntil(
-      async () => (await ask('Third')).status === 'pending_approval',
+      async () => (await createIssue('Third')).status === 'pending_approval',
       'a call that is asked about',
     );
   });
 
   test('can allow several calls of one kind together, with one audit record for each call', async () => {
     const postsBefore = countPosts();
-    await ask('Fourth');
-    await ask('Fifth');
+    await createIssue('Fourth');
+    await createIssue('Fifth');
     await page.goto(`${world.url}/approvals`);
     await press('Select several');
     await page.getByRole('checkbox', { name: /Third/ }).check();
@@ -108,7 +108,7 @@ describe.skipIf(!chromium.isAvailable)(`decisions in the dashboard${chromium.not
       const { items } = (await world.admin.get('/v1/audit?type=approval.resolved')).body;
       return items.length === 4;
     }, 'the records of the decisions');
-    expect((await ask('Sixth')).status).toBe('pending_approval');
+    expect((await createIssue('Sixth')).status).toBe('pending_approval');
   });
 
   test('are listed with the person who decided', async () => {

@@ -28,13 +28,13 @@ describe.skipIf(!chromium.isAvailable)(`an open page of the dashboard${chromium.
       }),
     );
     const bot = await createAgent(world.url, world.admin, 'deploy-bot');
-    const ask = async (note: string) => {
+    const suspendCall = async (note: string) => {
       const url = `${world.upstream.url}/notes/${note}`;
       successfulBodyOf(
         await bot.post('/v1/actions/call', { service: 'http', method: 'POST', url }),
       );
     };
-    await ask('first');
+    await suspendCall('first');
     const browser = stack.use(await openChromium());
     const { page, context } = await browser.newPage({ viewport: phoneViewport });
     const [name = '', value = ''] = world.admin.cookie.split('=');
@@ -55,11 +55,11 @@ describe.skipIf(!chromium.isAvailable)(`an open page of the dashboard${chromium.
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(phoneViewport.width);
 
     await start();
-    await ask('second');
+    await suspendCall('second');
     await rows.getByText('/notes/second').waitFor();
     await page.getByText('Live', { exact: true }).waitFor({ state: 'attached' });
     await disconnectedNotice.waitFor({ state: 'detached' });
-    await ask('third');
+    await suspendCall('third');
     await rows.getByText('/notes/third').waitFor();
     expect(await page.evaluate('window.isSamePage')).toBe(true);
   });

@@ -465,12 +465,12 @@ describe.skipIf(!chromium.isAvailable)(
             return { ...call, ...when, identity: subject };
           });
           server.me = { ...ann, role: 'member' };
-          const none = { items: [], next_cursor: null };
+          const emptyList = { items: [], next_cursor: null };
           server.answers = {
             '/v1/audit': { items: rows, next_cursor: null },
-            '/v1/identities': none,
-            '/v1/requests': none,
-            '/v1/services': none,
+            '/v1/identities': emptyList,
+            '/v1/requests': emptyList,
+            '/v1/services': emptyList,
             '/v1/profile/visit': { previous_visit_at: minutesAgo(0) },
             '/v1/usage': { from: minutesAgo(0), to: minutesAgo(0), by: 'outcome', items: [] },
           };

@@ -40,8 +40,8 @@ describe.skipIf(!chromium.isAvailable)(
         }),
       );
       mia = await world.person({ orgId: admin.orgId, name: 'mia', role: 'member' });
-      const fixed = document(`{ url: '${upstream.url}/echo' }`, '[{ token: [] }]');
-      await publish(fixed, 1);
+      const firstVersion = document(`{ url: '${upstream.url}/echo' }`, '[{ token: [] }]');
+      await publish(firstVersion, 1);
       await mia.post('/v1/secrets', { name: 'notes_token', value: 'CANARY-token' });
       successfulBodyOf(
         await mia.post('/v1/services', {

@@ -98,8 +98,8 @@ describe('attempts to gain rights', () => {
 
   test('an agent cannot answer its own secret request, or the secret request of a related agent', async () => {
     const { world, bot, twin, child, client, theirs, mia } = scene;
-    const wish = { operation: 'request_secret', name: 'planted', allowed_hosts: ['evil.example'] };
-    const { body } = await callToolByMcp(world.url, bot.key, 'service_auth', wish);
+    const secretRequest = { operation: 'request_secret', name: 'planted', allowed_hosts: ['evil.example'] };
+    const { body } = await callToolByMcp(world.url, bot.key, 'service_auth', secretRequest);
     const path = `/v1/provide/${new URL(body.request.provide_url).pathname.split('/').at(-1)}`;
     const providedValue = { value: 'CANARY-planted', allowed_hosts: ['evil.example'] };
     for (const key of [bot.key, client.token, child.key, twin.key, theirs.key]) {

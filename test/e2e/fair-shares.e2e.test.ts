@@ -88,9 +88,9 @@ describe('hanging calls of one agent', () => {
   afterAll(() => stack.disposeAsync());
 
   const addSilentUpstream = async () => {
-    const made = await startSilentUpstream();
-    silentUpstreams.push(made);
-    return made;
+    const silentUpstream = await startSilentUpstream();
+    silentUpstreams.push(silentUpstream);
+    return silentUpstream;
   };
   const createReader = async (owner: Person, name: string): Promise<Agent> => {
     const agent = await createAgent(world.url, owner, name);

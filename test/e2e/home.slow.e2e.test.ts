@@ -229,10 +229,10 @@ describe.skipIf(!chromium.isAvailable)(`the home page of a gateway${chromium.not
     const rows = page.getByRole('main').getByRole('list').getByRole('listitem');
     await rows.getByText('Denied', { exact: true }).waitFor();
     expect(await rows.count()).toBe(1);
-    const whose = page.getByRole('combobox', { name: 'Whose' });
-    const what = page.getByRole('combobox', { name: 'What' });
-    expect(await whose.locator('option:checked').textContent()).toBe('mia');
-    expect(await what.locator('option:checked').textContent()).toBe('Approval resolved');
+    const personFilter = page.getByRole('combobox', { name: 'Whose' });
+    const typeFilter = page.getByRole('combobox', { name: 'What' });
+    expect(await personFilter.locator('option:checked').textContent()).toBe('mia');
+    expect(await typeFilter.locator('option:checked').textContent()).toBe('Approval resolved');
 
     const line = page.getByText(/The audit log: in order up to record \d+/);
     await line.click();
@@ -246,16 +246,16 @@ describe.skipIf(!chromium.isAvailable)(`the home page of a gateway${chromium.not
       );
     }
 
-    await what.selectOption('Session created');
+    await typeFilter.selectOption('Session created');
     await page.waitForURL(`${world.url}/activity?user_id=${mia.id}&type=session.created`);
-    await whose.selectOption('aud');
+    await personFilter.selectOption('aud');
     await page.waitForURL(`${world.url}/activity?user_id=${auditor.id}&type=session.created`);
 
     await openAs(mia);
     await page.goto(`${world.url}/activity?type=approval.resolved`);
     await rows.getByText('Denied', { exact: true }).waitFor();
     expect(await page.getByText('The audit log').count()).toBe(0);
-    expect(await whose.count()).toBe(0);
+    expect(await personFilter.count()).toBe(0);
   });
 
   test('has an activity page that names the first record at which the log is not in order', async () => {

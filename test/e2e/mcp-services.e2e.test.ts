@@ -508,8 +508,8 @@ describe('an MCP server as a service', () => {
           name: 'list_issues.json',
           content_type: 'application/json',
         });
-        const whole = await (await download(result.file.download_url)).text();
-        expect(JSON.parse(whole).content[1].text).toBe(text.replace(token, '[REDACTED]'));
+        const fileText = await (await download(result.file.download_url)).text();
+        expect(JSON.parse(fileText).content[1].text).toBe(text.replace(token, '[REDACTED]'));
       });
     },
   );

@@ -67,8 +67,8 @@ function readAsAuth({ urlOf, roles }: Awaited<ReturnType<typeof makeDatabase>>) 
 
 describe('an owner of the schemas who is no superuser', () => {
   test('migrates with roles that a database administrator creates; the error says which statements create the missing roles', async () => {
-    const made = await makeDatabase('nocreaterole');
-    const refusal = await provisionDatabase(made).catch((error: unknown) => String(error));
+    const testDatabase = await makeDatabase('nocreaterole');
+    const refusal = await provisionDatabase(testDatabase).catch((error: unknown) => String(error));
 
     expect(refusal).toContain('may not create roles');
     const statements = String(refusal)
@@ -76,17 +76,17 @@ describe('an owner of the schemas who is no superuser', () => {
       .slice(1)
       .map((line) => line.replace("'…'", `'${password}'`));
     expect(statements).toHaveLength(schemaOwners.length * 4);
-    await run(made.serverUrl, ...statements);
-    await provisionDatabase(made);
-    await provisionDatabase(made);
-    expect(await readAsAuth(made)).toEqual([{ identities: 0, current_schema: 'auth' }]);
+    await run(testDatabase.serverUrl, ...statements);
+    await provisionDatabase(testDatabase);
+    await provisionDatabase(testDatabase);
+    expect(await readAsAuth(testDatabase)).toEqual([{ identities: 0, current_schema: 'auth' }]);
   });
 
   test('creates the roles itself if it has CREATEROLE', async () => {
-    const made = await makeDatabase('createrole');
-    await provisionDatabase(made);
-    await provisionDatabase(made);
+    const testDatabase = await makeDatabase('createrole');
+    await provisionDatabase(testDatabase);
+    await provisionDatabase(testDatabase);
 
-    expect(await readAsAuth(made)).toEqual([{ identities: 0, current_schema: 'auth' }]);
+    expect(await readAsAuth(testDatabase)).toEqual([{ identities: 0, current_schema: 'auth' }]);
   });
 });

@@ -159,13 +159,13 @@ describe.skipIf(!chromium.isAvailable)(`the profile page${chromium.note}`, () =>
     await page.getByRole('radio', { name: 'Dark' }).check();
     await expect.poll(() => background(page)).not.toBe(light);
     const dark = await background(page);
-    const [kept] = (await watched.context.cookies()).filter(({ name }) => name === 'gateway_theme');
+    const [themeCookie] = (await watched.context.cookies()).filter(({ name }) => name === 'gateway_theme');
     const stranger = await browser.newPage({ javaScriptEnabled: false, colorScheme: 'light' });
     const schemeOf = (path: string) =>
       stranger.page.goto(url + path).then(() => background(stranger.page));
 
     expect(await schemeOf('/sign-in')).toBe(light);
-    await stranger.context.addCookies([kept ?? expect.unreachable('no cookie')]);
+    await stranger.context.addCookies([themeCookie ?? expect.unreachable('no cookie')]);
     for (const path of ['/sign-in', '/nowhere', '/oauth/consent?id=x', '/oauth/authorize'])
       expect(await schemeOf(path), path).toBe(dark);
     expect(stranger.complaints).toEqual([]);
@@ -195,17 +195,17 @@ describe.skipIf(!chromium.isAvailable)(`the profile page${chromium.note}`, () =>
 
     const ann = await callerOf(other);
     const bot = await createAgent(url, ann, 'night-bot');
-    const ask = async (note: string) => {
+    const suspendCall = async (note: string) => {
       const to = `${world.upstream.url}/notes/${note}`;
       const call = { service: 'http', method: 'POST', url: to };
       return successfulBodyOf(await bot.post('/v1/actions/call', call)).approval_id;
     };
     await own.getByText('Live', { exact: true }).waitFor({ state: 'attached' });
     const queue = own.getByRole('link', { name: /Approvals/ });
-    await ask('seen');
+    await suspendCall('seen');
     await queue.getByText('1').waitFor();
     await own.evaluate('isLookedAt = false');
-    const id = await ask('unseen');
+    const id = await suspendCall('unseen');
     await queue.getByText('2').waitFor();
     expect(await own.evaluate('said.slice(2)')).toEqual(['night-bot asks']);
     await own.evaluate('press()');
@@ -216,7 +216,7 @@ describe.skipIf(!chromium.isAvailable)(`the profile page${chromium.note}`, () =>
     await section.getByText('They are off.').waitFor();
     await own.evaluate('isLookedAt = false');
     await own.getByText('Live', { exact: true }).waitFor({ state: 'attached' });
-    await ask('off');
+    await suspendCall('off');
     await queue.getByText('3').waitFor();
     expect(await own.evaluate('said')).toEqual([]);
 

@@ -114,8 +114,8 @@ describe('the streams of a running product', () => {
       async () => (await readStatus()).streams.AUDIT.status === 'degraded',
       'the alarm',
     );
-    const { status: whole, streams, consumers } = await readStatus();
-    expect(whole).toBe('degraded');
+    const { status: overallStatus, streams, consumers } = await readStatus();
+    expect(overallStatus).toBe('degraded');
     expect(streams.AUDIT.fill_percent).toBeGreaterThanOrEqual(80);
     expect(consumers.audit.waiting).toBeGreaterThan(0);
 

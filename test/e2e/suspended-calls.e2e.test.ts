@@ -92,8 +92,8 @@ describe('a suspended call, with two replicas of each component', () => {
     }
     expect(successfulBodyOf(await agentCaller.get('/v1/approvals')).items).toEqual([]);
     // A call to a public address is not refused, and waits for a person's approval.
-    const allowed = { service: 'http', method: 'GET', url: 'https://api.example.com/' };
-    expect((await agentCaller.post('/v1/actions/call', allowed)).status).toBe(202);
+    const publicCall = { service: 'http', method: 'GET', url: 'https://api.example.com/' };
+    expect((await agentCaller.post('/v1/actions/call', publicCall)).status).toBe(202);
   });
 
   test('has one approval, one execution and one answer per idempotency key, whether or not the permission is remembered', async () => {

@@ -178,9 +178,9 @@ export const attacks: Attack[] = [
     thief: 'gateway',
     async run(stage) {
       const subject = 'evt.approvals.approval.remembered';
-      const before = await countEvents(stage);
+      const eventCountBefore = await countEvents(stage);
       await bounceFile(stage, forgedMessage, subject);
-      return async () => (await countEvents(stage)) > before;
+      return async () => (await countEvents(stage)) > eventCountBefore;
     },
   },
   {
@@ -304,11 +304,11 @@ export const attacks: Attack[] = [
     worksOn: (version) => version.startsWith('2.10.'),
     async run(stage) {
       for (let count = 0; count < 5; count += 1) await storeEvent(stage, 'aud.auth.x', '{}');
-      const before = await countRecords(stage);
+      const recordCountBefore = await countRecords(stage);
       for (const reply of apiSubjectsOf('STREAM.PURGE.AUDIT')) {
         stage.as('gateway').publish('aud.gateway.x', '{}', { reply });
       }
-      return async () => (await countRecords(stage)) < before;
+      return async () => (await countRecords(stage)) < recordCountBefore;
     },
   },
   {

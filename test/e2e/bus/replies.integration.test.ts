@@ -80,7 +80,7 @@ describe('the answers to messages of a component', { timeout: 300_000 }, () => {
       // The test tries only reply subjects to which the component itself may not publish.
       const foreignReplySubjects = everyReplySubject.filter((reply) => !ownSubjects.has(reply));
       await stage.as('executor').request('$O.files.C.x', storedBody, { timeout: 30_000 });
-      const before = await eventsBySubject(stage);
+      const eventsBefore = await eventsBySubject(stage);
       const overheardMessages = recordForeignMessages(stage, component);
       await stage.settle();
       stage.requests.length = 0;
@@ -111,10 +111,10 @@ describe('the answers to messages of a component', { timeout: 300_000 }, () => {
       const publishableSubjects = new Set(
         [...ownSubjects].filter((subject) => /^(evt|aud)\./.test(subject)),
       );
-      const after = await eventsBySubject(stage);
-      for (const subject of publishableSubjects) delete after[subject];
-      for (const subject of publishableSubjects) delete before[subject];
-      expect(after).toEqual(before);
+      const eventsAfter = await eventsBySubject(stage);
+      for (const subject of publishableSubjects) delete eventsAfter[subject];
+      for (const subject of publishableSubjects) delete eventsBefore[subject];
+      expect(eventsAfter).toEqual(eventsBefore);
       const consumersOf = async (stream: string) =>
         (await stage.streamManager.consumers.list(stream).next())
           .map(({ name }) => name)

@@ -44,7 +44,7 @@ export async function mountSecrets(
  */
 export function kubeletVariables(objects: readonly KubeObject[]): Record<string, string> {
   const services = objects.filter(({ kind }) => kind === 'Service');
-  const own = services.map(({ metadata, spec }) =>
+  const ownVariables = services.map(({ metadata, spec }) =>
     variablesOf(
       metadata.name,
       '10.96.0.12',
@@ -52,10 +52,10 @@ export function kubeletVariables(objects: readonly KubeObject[]): Record<string,
     ),
   );
   // Services of other programs. The names of their variables begin like settings of the gateway.
-  const others = ['kubernetes', 'gateway', 'auth', 'nats', 'health', 'oauth'].map((name) =>
+  const otherVariables = ['kubernetes', 'gateway', 'auth', 'nats', 'health', 'oauth'].map((name) =>
     variablesOf(name, '10.96.0.13', [{ name: 'http', port: 8080, protocol: 'TCP' }]),
   );
-  return Object.assign({}, ...own, ...others) as Record<string, string>;
+  return Object.assign({}, ...ownVariables, ...otherVariables) as Record<string, string>;
 }
 
 /** The local replacements for what a pod has only in a cluster. */

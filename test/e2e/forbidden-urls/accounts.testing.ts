@@ -166,8 +166,8 @@ async function createConnectionCallEntry(
   { admin, site }: Stage,
   { connect, urls }: { connect: Connect; urls: readonly string[] },
 ): Promise<Entry> {
-  const all = new Set(urls.map((url) => URL.parse(url)?.host ?? ''));
-  const hosts = [...all].filter((host) => host !== '' && !/\.(:\d+)?$/.test(host));
+  const hostsOfUrls = new Set(urls.map((url) => URL.parse(url)?.host ?? ''));
+  const hosts = [...hostsOfUrls].filter((host) => host !== '' && !/\.(:\d+)?$/.test(host));
   const connectionNameByHost = new Map<string, string>();
   for (let at = 0; at < hosts.length; at += hostsMax) {
     const name = `work${at}`;
