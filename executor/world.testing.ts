@@ -206,11 +206,11 @@ export async function createWorld({
 
   const registryBus = await environment.connect('registry');
   const uses: Awaited<ReturnType<Client<typeof registry>['findSecretUses']>>['services'] = [];
-  const followed: { serviceId: string; isTold: boolean }[] = [];
+  const toolReports: { serviceId: string; isTold: boolean }[] = [];
   const registryHandlers: Partial<Handlers<typeof registry>> = {
     getCompiledTemplate: async () => template.current,
     followTools: async ({ serviceId, isTold }) => {
-      followed.push({ serviceId, isTold });
+      toolReports.push({ serviceId, isTold });
       return {};
     },
     describeTemplateOauth: async ({ key }) => {
@@ -355,7 +355,7 @@ export async function createWorld({
     /** The simulated registry's answer about the services that use secrets. */
     uses,
     /** The executor's reports to the registry about the tools of services. */
-    followed,
+    toolReports,
     sql,
     announced,
     start: startInstance,

@@ -251,7 +251,7 @@ test('a stored record that can be read but not recorded does not delay other sto
   expect(await readRows(orgId, 3)).toMatchObject([{ description: 'Read at last.' }, {}, {}]);
 });
 
-test('a record that cannot be recorded is stored once with its original bytes, however often it is delivered', async () => {
+test('a message that this release cannot read is stored once with its original bytes, however often it is delivered', async () => {
   const orgId = randomUUID();
   const { audit, ...event } = eventOf(orgId);
   const body = JSON.stringify({ ...event, later: 1, audit: { ...audit, count: 2 ** 40 } }, null, 2);

@@ -225,7 +225,7 @@ describe('a late answer', () => {
     return heldAnswer.promise;
   }
 
-  test('does not mark a version that was stored after the call was sent', async () => {
+  test('does not mark a secret version as refused that was stored after the call was sent', async () => {
     const secret = await createSecret();
     const heldAnswer = holdNextAnswer();
     const slow = executeCall(createReadCall(), secret);
@@ -237,7 +237,7 @@ describe('a late answer', () => {
     expect(await listEvents()).toEqual([]);
   });
 
-  test('does not remove the mark of a later version', async () => {
+  test('does not remove the mark of a later secret version', async () => {
     const secret = await createSecret();
     await executeCall(createReadCall(), secret);
     const heldAnswer = holdNextAnswer();

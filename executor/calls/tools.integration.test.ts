@@ -429,8 +429,8 @@ describe('a call to an MCP server', () => {
     // first call have arrived too.
     const last = uuidv7();
     await call(last);
-    await expect.poll(() => world.followed.map((each) => each.serviceId)).toContain(last);
-    return world.followed.filter((each) => each.serviceId === of).map(({ isTold }) => isTold);
+    await expect.poll(() => world.toolReports.map((each) => each.serviceId)).toContain(last);
+    return world.toolReports.filter((each) => each.serviceId === of).map(({ isTold }) => isTold);
   };
 
   test('reports to the registry that the tools are in use, at most once in a while', async () => {

@@ -139,8 +139,8 @@ export function requireApp(app: ProviderApp | undefined, provider: string): Prov
 }
 
 /**
- * Refuses apps of the setting OAUTH_APPS for providers that are unknown, or that need more than a
- * client. Throws a `ConfigError`.
+ * Refuses apps of the setting OAUTH_APPS for unknown providers, and for providers that need values
+ * besides the client's id and secret. Throws a `ConfigError`.
  */
 export function checkEnvironmentApps(apps: ReadonlyMap<string, EnvironmentApp>): void {
   for (const [key] of apps) {

@@ -45,7 +45,8 @@ async function openHangingRequests(url: string, token: string, path: string) {
 }
 
 const expectAllSlotsTaken = (takenSlots: { refusals: () => readonly Response[] }) => {
-  // One caller may use at most half of the 64 slots.
+  // One caller may use half of the 64 slots, so about 48 of its 80 requests are refused. The count
+  // varies, because a slot may become free while the requests arrive.
   expect(takenSlots.refusals().length).toBeGreaterThan(80 - 36);
   expect(takenSlots.refusals().length).toBeLessThan(80 - 28);
 };
@@ -106,7 +107,7 @@ describe('a caller with many unanswered requests', () => {
   });
 
   test.for(['/v1/events', '/mcp'])(
-    'leaves slots for event streams of %s to other callers',
+    'leaves slots in which other callers can open event streams (%s)',
     async (path) => {
       await using gateway = await stage.gateway({
         ...rates,

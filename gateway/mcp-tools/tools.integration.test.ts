@@ -814,7 +814,7 @@ describe('the list of tools', () => {
     expect(Buffer.byteLength(JSON.stringify(answer.body))).toBeLessThanOrEqual(bytesMax);
   });
 
-  test('names every field and every field that is required', () => {
+  test('contains every input field of each tool, and marks the required fields', () => {
     for (const { input, inputSchema } of tools) {
       const schema = inputSchema as { properties: object; required?: string[] };
       const required = Object.entries(input.shape).filter(([, field]) => !field.isOptional());

@@ -223,10 +223,10 @@ describe('the dashboard', () => {
 
       expect(status).toBe(200);
       expect(text).toContain('<title>Dashboard</title>');
-      const policy = headers.get('content-security-policy');
-      expect(policy).toContain("default-src 'self'");
-      expect(policy).toContain("frame-ancestors 'none'");
-      expect(policy).not.toContain('unsafe');
+      const contentPolicy = headers.get('content-security-policy');
+      expect(contentPolicy).toContain("default-src 'self'");
+      expect(contentPolicy).toContain("frame-ancestors 'none'");
+      expect(contentPolicy).not.toContain('unsafe');
       expect(headers.get('x-content-type-options')).toBe('nosniff');
       expect(headers.get('referrer-policy')).toBe('no-referrer');
       expect(headers.get('x-frame-options')).toBe('DENY');

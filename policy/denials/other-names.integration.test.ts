@@ -273,7 +273,7 @@ describe('a deny rule for one action of a service that shares its host with othe
     expect(await decideRawCall('GET', '/me/events/1')).toBe('denied');
   });
 
-  test('refuses requests that carry other operations', async () => {
+  test('refuses an action whose requests may contain other operations', async () => {
     connectApi('graph', 'org', [
       actionOf('query', { method: 'POST', path: '/graphql', risk: 'write', multiplex: true }),
       actionOf('plain', { method: 'POST', path: '/plain', risk: 'write' }),

@@ -86,8 +86,8 @@ export async function updateService(
 }
 
 /**
- * The address of the service, which stays. Throws when a service that is connected in this way
- * would be at another address.
+ * Returns the address of the service. Throws if the update would move a service to another address
+ * although its address is fixed.
  */
 function requireSameAddress(
   { isPlainHttpAllowed }: Pick<Deps, 'isPlainHttpAllowed'>,

@@ -354,7 +354,8 @@ describe('a host name that the proxy looks up', () => {
     'https://[fd00::1]/',
   ])('is refused at %s', async (url) => {
     expect(await outcomeOf(url, world)).toBe('upstream_refused_address');
-    // A network in EGRESS_ALLOW allows addresses, and nobody looks up the address of this name.
+    // These networks contain none of the addresses above, and a refused host name is never looked
+    // up.
     const openedWorld = { ...world, allow: '192.168.0.0/16,127.0.0.0/8,::1/128' };
     expect(await outcomeOf(url, openedWorld)).toBe('upstream_refused_address');
   });

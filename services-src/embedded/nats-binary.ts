@@ -13,8 +13,8 @@ import type { EmbeddedLogger } from './server-process.ts';
 
 export interface NatsSearch {
   /**
-   * The environment variables: PATH, HOME and XDG_CACHE_HOME are read; apt gets all of them, for
-   * its proxy settings.
+   * The environment variables. PATH, HOME and XDG_CACHE_HOME are read. apt gets the whole
+   * environment, because it may contain proxy settings.
    */
   readonly environment: Environment;
   readonly logger: EmbeddedLogger;

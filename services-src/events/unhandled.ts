@@ -2,10 +2,10 @@
  * How long messages that this release cannot read are left to a later release; longer than any
  * upgrade takes.
  */
-const leftForMs = 15 * 60_000;
+const unhandledForMs = 15 * 60_000;
 export const leaveAgainAfterMs = 15_000;
 /** The most messages that are left at a time, so that they do not use up `max_ack_pending`. */
-const leftMessagesMax = 400;
+const unhandledMessagesMax = 400;
 /**
  * When a message that failed here does not come again within this time, another replica handles it.
  */
@@ -37,7 +37,7 @@ export interface Unhandled {
 
 export function trackUnhandled(): Unhandled {
   /** For each message that was left, when it is delivered again. */
-  const leftMessages = new Map<number, number>();
+  const unhandledMessages = new Map<number, number>();
   const failedMessages = new Map<number, { readonly since: number; readonly at: number }>();
   /**
    * When the current batch started, or when its last finished message ended; undefined between
@@ -64,10 +64,10 @@ export function trackUnhandled(): Unhandled {
       const now = performance.now();
       busySince = now;
       failedMessages.delete(sequence);
-      for (const [other, until] of leftMessages) if (until <= now) leftMessages.delete(other);
-      if (Date.now() - publishedAt >= leftForMs || leftMessages.size >= leftMessagesMax)
+      for (const [other, until] of unhandledMessages) if (until <= now) unhandledMessages.delete(other);
+      if (Date.now() - publishedAt >= unhandledForMs || unhandledMessages.size >= unhandledMessagesMax)
         return false;
-      leftMessages.set(sequence, now + leaveAgainAfterMs);
+      unhandledMessages.set(sequence, now + leaveAgainAfterMs);
       return true;
     },
     isStuckFor(ms) {

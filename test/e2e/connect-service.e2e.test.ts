@@ -126,7 +126,7 @@ describe.skipIf(!chromium.isAvailable)(`a person who connects a service${chromiu
     });
   });
 
-  test('is offered the stored token first, which another token never replaces', async () => {
+  test('is offered the stored token first, and a new token is stored beside it', async () => {
     await openPage('/services/new?template=notes');
     await page.getByLabel('Access token').check();
     await page.getByLabel('Use notes_token, which is stored already').waitFor();

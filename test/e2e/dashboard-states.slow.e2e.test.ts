@@ -446,8 +446,7 @@ describe.skipIf(!chromium.isAvailable)(
       test.each(['/approvals?show=decided', '/approvals', '/activity', '/'])(
         'causes no layout shift on %s',
         async (path) => {
-          // After a minute, some of these texts are longer, some are shorter, and one has one more
-          // digit.
+          // The ages in minutes. A minute later, the texts that show these ages have other lengths.
           const ages = [0, 59, 9, 0.5];
           server.approvals = ages.flatMap((minutes) => [
             approvalOfIssue({

@@ -19,8 +19,8 @@ const mutationStep = chooseSweepValue({ sampled: 6, whole: 1 });
 const mutationsBeforeReplay = mutations.filter((_, index) => index % mutationStep === 0);
 const mutationsDuringReplay = mutations.filter((_, index) => (index + 3) % mutationStep === 0);
 /**
- * The wait before the replay. It is longer than the second for which a component uses a cached
- * lookup, even if the component misses the event about the change.
+ * The wait before the replay. A component that misses the event about the change uses a cached
+ * lookup for up to one second, so the wait is longer than that.
  */
 const lookUpsLiveMs = 1_500;
 

@@ -25,7 +25,7 @@ export async function openTables(adminUrl: string): Promise<Tables> {
   const pool = new pg.Pool({ connectionString: adminUrl, max: 2 });
   const query: Query = async (statement, values) =>
     (await pool.query(statement, values as unknown[])).rows;
-  const list = async () =>
+  const listTables = async () =>
     (
       await query(
         `select schemaname || '.' || tablename as name from pg_tables
@@ -34,9 +34,9 @@ export async function openTables(adminUrl: string): Promise<Tables> {
     ).map(({ name }) => name as string);
   return {
     query,
-    list,
+    list: listTables,
     async count() {
-      const names = (await list()).filter((name) => !tablesFilledByUse.test(name));
+      const names = (await listTables()).filter((name) => !tablesFilledByUse.test(name));
       const [row] = await query(
         `select ${names.map((name) => `(select count(*)::int from ${name}) as "${name}"`).join()}`,
       );

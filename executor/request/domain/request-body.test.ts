@@ -62,7 +62,7 @@ describe('a form that becomes much larger than its JSON', () => {
     expect(() => encodeWith(mediaType, value, { part })).toThrow(tooLarge);
   });
 
-  test('is sent up to the limit, which does not count its files', () => {
+  test('is sent if it is within the size limit, which does not count its files', () => {
     const form = { a: 'x'.repeat(98) };
     const length = Buffer.from(encodeWith(formMediaType, form).bytes).length;
     expect(encodeWith(formMediaType, form, { bytesMax: length + 1 }).bytes).toHaveLength(length);

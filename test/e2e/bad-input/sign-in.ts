@@ -1,7 +1,7 @@
 import type { BadInput, Scene } from './scene.ts';
 
 const invalid = { status: 400, error: 'invalid_request' };
-const forbidden = { status: 403, error: 'forbidden' };
+const forbiddenAnswer = { status: 403, error: 'forbidden' };
 const sendSignIn =
   (body: unknown, headers: Record<string, string> = {}) =>
   async ({ url }: Scene) => {
@@ -71,7 +71,7 @@ export const badSignIns: BadInput[] = [
   ].map((headers) => ({
     what: `a sign-in from another site (${JSON.stringify(headers)})`,
     send: sendSignIn(unknownAccount, headers),
-    ...forbidden,
+    ...forbiddenAnswer,
   })),
   ...['ann', 'ann@', '@example.com', 'a b@example.com', 'ann@exämple.com', 'x@y', ''].map(
     (email) => ({
@@ -91,7 +91,7 @@ export const badSignIns: BadInput[] = [
     what: 'an invitation by a member',
     send: ({ member }) =>
       member.post('/v1/users/invitations', { email: 'a@example.com', role: 'admin' }),
-    ...forbidden,
+    ...forbiddenAnswer,
   },
   {
     what: 'an invitation by an agent',
@@ -102,12 +102,12 @@ export const badSignIns: BadInput[] = [
   {
     what: 'a member who makes itself admin',
     send: ({ member }) => member.patch(`/v1/users/${member.id}`, { role: 'admin' }),
-    ...forbidden,
+    ...forbiddenAnswer,
   },
   {
     what: 'removing the admin role from the last admin',
     send: ({ admin }) => admin.patch(`/v1/users/${admin.id}`, { role: 'member' }),
-    ...forbidden,
+    ...forbiddenAnswer,
     tells: /last admin/,
   },
   {
@@ -139,7 +139,7 @@ export const badSignIns: BadInput[] = [
   {
     what: 'a member who changes the org’s settings',
     send: ({ member }) => member.patch('/v1/org', { auto_bubble_seconds: 0 }),
-    ...forbidden,
+    ...forbiddenAnswer,
   },
   ...[
     'javascript:alert(1)',

@@ -29,8 +29,8 @@ describe('the rules that apply to an agent', () => {
   });
 
   test('also include those of the agent above, for a subagent that inherits', () => {
-    const helper = createIdentity('ann/bot/helper', { inherit_permissions: true });
-    const { allows } = permissionsOf([helper, bot, ann], rules);
+    const helperAgent = createIdentity('ann/bot/helper', { inherit_permissions: true });
+    const { allows } = permissionsOf([helperAgent, bot, ann], rules);
     expect(idsOf(allows).slice(0, 3)).toEqual([
       'helper-allow own helper',
       'ann-allow above ann',
@@ -39,8 +39,8 @@ describe('the rules that apply to an agent', () => {
   });
 
   test('are its own rules, those of the org and every deny above, for a subagent that does not inherit', () => {
-    const helper = createIdentity('ann/bot/helper');
-    const { allows, denies } = permissionsOf([helper, bot, ann], rules);
+    const helperAgent = createIdentity('ann/bot/helper');
+    const { allows, denies } = permissionsOf([helperAgent, bot, ann], rules);
     expect(idsOf(allows)).toEqual(['helper-allow own helper', 'org-allow org null']);
     expect(idsOf(denies)).toEqual(['ann-deny above ann', 'org-deny org null']);
   });
