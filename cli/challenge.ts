@@ -16,5 +16,9 @@ export function parseChallenge(header: string | null | undefined): Challenge {
   }
   const pickParameter = (name: keyof Challenge) =>
     parameters.has(name) ? { [name]: parameters.get(name) } : {};
-  return { ...pickParameter('error'), ...pickParameter('scope'), ...pickParameter('resource_metadata') };
+  return {
+    ...pickParameter('error'),
+    ...pickParameter('scope'),
+    ...pickParameter('resource_metadata'),
+  };
 }

@@ -27,15 +27,21 @@ test.each([
   expect(completeInBash(...words)).toEqual(expected);
 });
 
-test.each(['bash', 'zsh', 'fish'])('the completion script for %s contains every command', (shell) => {
-  const script = createCompletion(shell, commands);
-  for (const { usage } of commands) {
-    for (const word of usage.split(' ').filter((each) => /^[a-z]/.test(each))) {
-      expect(script).toContain(word);
+test.each(['bash', 'zsh', 'fish'])(
+  'the completion script for %s contains every command',
+  (shell) => {
+    const script = createCompletion(shell, commands);
+    for (const { usage } of commands) {
+      for (const word of usage.split(' ').filter((each) => /^[a-z]/.test(each))) {
+        expect(script).toContain(word);
+      }
     }
-  }
-});
+  },
+);
 
-test.each(['tcsh', 'constructor', ''])('the program offers no completion script for the shell %j', (shell) => {
-  expect(() => createCompletion(shell, commands)).toThrow('bash, zsh or fish');
-});
+test.each(['tcsh', 'constructor', ''])(
+  'the program offers no completion script for the shell %j',
+  (shell) => {
+    expect(() => createCompletion(shell, commands)).toThrow('bash, zsh or fish');
+  },
+);

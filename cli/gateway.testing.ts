@@ -77,7 +77,13 @@ export async function startGateway(behaviour: GatewayBehaviour = {}): Promise<Ga
     const refresh_token = `CANARY-refresh-${tokenCount}`;
     accessTokens.add(access_token);
     refreshTokens.add(refresh_token);
-    return { access_token, refresh_token, token_type: 'Bearer', expires_in: 900, ...addedTokenMembers };
+    return {
+      access_token,
+      refresh_token,
+      token_type: 'Bearer',
+      expires_in: 900,
+      ...addedTokenMembers,
+    };
   };
   const documents: Record<string, (url: string) => unknown> = {
     '/.well-known/oauth-protected-resource/mcp': (url) => ({

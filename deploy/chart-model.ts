@@ -96,7 +96,9 @@ export function readChartModel(compose: ComposeFile = readComposeFile()): ChartM
     components: chartComponents,
     migrate,
     servers: ['postgres', 'nats'].map((name) => readServer(name, compose)),
-    settings: (Object.keys(settings) as (keyof typeof settings)[]).filter((name) => usedSettings.has(name)),
+    settings: (Object.keys(settings) as (keyof typeof settings)[]).filter((name) =>
+      usedSettings.has(name),
+    ),
   };
 }
 

@@ -91,26 +91,29 @@ describe('the pods of the chart', () => {
   test.for<[values: { settings: Record<string, string> }, templatesDir: string]>([
     [minimal, ''],
     [{ ...everything, settings: examples }, '/srv/templates'],
-  ])('run the commands of compose with the variables of compose', async ([values, templatesDir]) => {
-    const name = 'fullnameOverride' in values ? 'gw' : 'aag';
-    const pods = podsByName(await render({ ...values, providerApps: {} }));
+  ])(
+    'run the commands of compose with the variables of compose',
+    async ([values, templatesDir]) => {
+      const name = 'fullnameOverride' in values ? 'gw' : 'aag';
+      const pods = podsByName(await render({ ...values, providerApps: {} }));
 
-    expect([...pods.keys()].toSorted()).toEqual([...components, 'migrate'].toSorted());
-    for (const [component, pod] of pods) {
-      const { environment = {}, command } = services[component] ?? {};
-      const variables = { ...values.settings, TEMPLATES_DIR: templatesDir };
-      const expected = Object.entries(environment)
-        .map(([variable, value]) => [variable, interpolate(String(value), variables)] as const)
-        .map(([variable, value]) => [variable, value.replace(/^172\.31\.255\.2,/, '')] as const)
-        .map(([variable, value]) => [
-          variable,
-          value.replace(/^(http:\/\/|)(?=gateway$|auth:)/, `$1${name}-`),
-        ])
-        .filter(([, value]) => value !== '');
-      expect(environmentOf(pod)).toEqual(Object.fromEntries(expected));
-      expect(pod.containers[0]?.args).toEqual(command);
-    }
-  });
+      expect([...pods.keys()].toSorted()).toEqual([...components, 'migrate'].toSorted());
+      for (const [component, pod] of pods) {
+        const { environment = {}, command } = services[component] ?? {};
+        const variables = { ...values.settings, TEMPLATES_DIR: templatesDir };
+        const expected = Object.entries(environment)
+          .map(([variable, value]) => [variable, interpolate(String(value), variables)] as const)
+          .map(([variable, value]) => [variable, value.replace(/^172\.31\.255\.2,/, '')] as const)
+          .map(([variable, value]) => [
+            variable,
+            value.replace(/^(http:\/\/|)(?=gateway$|auth:)/, `$1${name}-`),
+          ])
+          .filter(([, value]) => value !== '');
+        expect(environmentOf(pod)).toEqual(Object.fromEntries(expected));
+        expect(pod.containers[0]?.args).toEqual(command);
+      }
+    },
+  );
 
   test('get as much time to stop as SHUTDOWN_PAUSE_SECONDS requires', async () => {
     const pods = podsByName(await render(everything));
@@ -121,7 +124,11 @@ describe('the pods of the chart', () => {
   });
 
   test('get numbers in the form in which the values contain them', async () => {
-    const numberSettings = { ...minimal.settings, CAP_FILES_BYTES: 4_294_967_296, RATE_USER_PER_MINUTE: 0 };
+    const numberSettings = {
+      ...minimal.settings,
+      CAP_FILES_BYTES: 4_294_967_296,
+      RATE_USER_PER_MINUTE: 0,
+    };
     const pods = podsByName(await render({ ...minimal, settings: numberSettings }));
 
     expect(environmentOf(pods.get('executor'))).toMatchObject({ CAP_FILES_BYTES: '4294967296' });

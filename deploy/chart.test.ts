@@ -34,7 +34,9 @@ describe.for(migrateAndComponents)('the chart, for the process $name', (componen
     const variables = [...Object.keys(component.fixed), ...component.settings];
     const volumeVariables = component.readsTemplates ? ['TEMPLATES_DIR'] : [];
 
-    expect([...variables, ...volumeVariables].toSorted()).toEqual(Object.keys(environment).toSorted());
+    expect([...variables, ...volumeVariables].toSorted()).toEqual(
+      Object.keys(environment).toSorted(),
+    );
   });
 
   test('sets the same fixed values as compose, with the names of its own Services as host names', () => {
@@ -85,19 +87,22 @@ describe('a pod in a namespace that has other Services', () => {
     };
   }
 
-  test.for(model.components)('has a complete and valid configuration if it runs $name', (component) => {
-    const spec = componentConfigs[component.name as keyof typeof componentConfigs];
-    const environment = environmentOf(component);
-    const config: object = loadConfig(spec, environment);
-    const ownConfig = loadConfig(
-      { component: spec.component, names: processSettings },
-      environment,
-    );
+  test.for(model.components)(
+    'has a complete and valid configuration if it runs $name',
+    (component) => {
+      const spec = componentConfigs[component.name as keyof typeof componentConfigs];
+      const environment = environmentOf(component);
+      const config: object = loadConfig(spec, environment);
+      const ownConfig = loadConfig(
+        { component: spec.component, names: processSettings },
+        environment,
+      );
 
-    expect(ownConfig.HEALTH_PORT).toBe(component.healthPort);
-    if ('BASE_URL' in config) expect(config.BASE_URL).toBe(settings.BASE_URL.example);
-    if ('OAUTH_URL' in config) expect(config.OAUTH_URL).toBe('http://aag-auth:8081');
-  });
+      expect(ownConfig.HEALTH_PORT).toBe(component.healthPort);
+      if ('BASE_URL' in config) expect(config.BASE_URL).toBe(settings.BASE_URL.example);
+      if ('OAUTH_URL' in config) expect(config.OAUTH_URL).toBe('http://aag-auth:8081');
+    },
+  );
 
   test('has a complete and valid configuration if it runs the migration', () => {
     expect(loadConfig(provisionConfig, environmentOf(model.migrate))).toMatchObject({
@@ -194,7 +199,9 @@ test('an evaluation of the chart makes exactly the secrets that npm run secrets 
     ...evaluation.empty,
   ];
 
-  expect(generatedSecrets).toEqual(expect.arrayContaining(owners.flatMap(({ secrets }) => secrets)));
+  expect(generatedSecrets).toEqual(
+    expect.arrayContaining(owners.flatMap(({ secrets }) => secrets)),
+  );
   const secrets = makeComposeSecrets(components, () => randomBytes(32));
   expect(generatedSecrets).toEqual(expect.arrayContaining(Object.keys(secrets)));
   for (const { key, scheme, user, password, place } of evaluation.urls) {

@@ -80,7 +80,12 @@ describe('the Kubernetes Secrets', () => {
   });
 
   test('contain only strings, even for values that YAML would read as a number or a boolean', () => {
-    const secrets = { ...makeSecrets(), EGRESS_CA: 'CANARY-a\nb', MASTER_KEY: '0123', CARD_KEY: 'off' };
+    const secrets = {
+      ...makeSecrets(),
+      EGRESS_CA: 'CANARY-a\nb',
+      MASTER_KEY: '0123',
+      CARD_KEY: 'off',
+    };
     const manifests = readSecrets(renderKubernetesSecrets(secrets, owners));
 
     const executor = manifests.find(({ metadata }) => metadata.name.endsWith('-executor'));

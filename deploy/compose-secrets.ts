@@ -44,7 +44,10 @@ export function makeComposeSecrets(
   // A random password. It begins with a letter, because nats.conf would read an unquoted value that
   // begins with a digit as a number.
   const makePassword = () => `p${random().toString('hex')}`;
-  const keys = keyNames.map((name) => [name, existingOr(name, () => random().toString('base64url'))]);
+  const keys = keyNames.map((name) => [
+    name,
+    existingOr(name, () => random().toString('base64url')),
+  ]);
   const { DECISION_KEY = '' } = Object.fromEntries(keys) as Record<string, string>;
   const databaseUrl = (user: string, password: string) =>
     `postgres://${user}:${password}@${postgres}`;
@@ -63,7 +66,10 @@ export function makeComposeSecrets(
     .map((component) => {
       const url = `${component.toUpperCase()}_DATABASE_URL`;
       const passwordName = `POSTGRES_PASSWORD_${component.toUpperCase()}`;
-      return [url, existingOr(url, () => databaseUrl(component, existingOr(passwordName, makePassword)))];
+      return [
+        url,
+        existingOr(url, () => databaseUrl(component, existingOr(passwordName, makePassword))),
+      ];
     });
   return Object.fromEntries([
     ...keys,

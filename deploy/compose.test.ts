@@ -39,7 +39,12 @@ function settingOf(service: string, variable: string): { name: string; isFile: b
   const name = isFile ? variable.slice(0, -'_FILE'.length) : variable;
   const prefix = service === 'migrate' ? 'PROVISION_' : `${service.toUpperCase()}_`;
   const nameWithoutPrefix = name.startsWith(prefix) ? name.slice(prefix.length) : name;
-  return { name: (settings as Record<string, Setting>)[nameWithoutPrefix]?.perComponent ? nameWithoutPrefix : name, isFile };
+  return {
+    name: (settings as Record<string, Setting>)[nameWithoutPrefix]?.perComponent
+      ? nameWithoutPrefix
+      : name,
+    isFile,
+  };
 }
 
 describe.for(settingsByService)('the service %s of docker-compose.yml', ([service, names]) => {
@@ -53,13 +58,16 @@ describe.for(settingsByService)('the service %s of docker-compose.yml', ([servic
   test('gets exactly the settings that it reads', () => {
     const expectedNames = names.filter((name) => !exceptions.has(name));
 
-    expect(variables.map(({ name }) => name).toSorted()).toEqual([...new Set(expectedNames)].toSorted());
+    expect(variables.map(({ name }) => name).toSorted()).toEqual(
+      [...new Set(expectedNames)].toSorted(),
+    );
   });
 
   test('gets every secret as a mounted file, and no other secret', () => {
     const isSecret = (name: string) =>
       (settings as Record<string, Setting>)[name]?.secret ?? name.endsWith('DATABASE_URL');
-    for (const { name, isFile } of variables) expect([name, isFile]).toEqual([name, isSecret(name)]);
+    for (const { name, isFile } of variables)
+      expect([name, isFile]).toEqual([name, isSecret(name)]);
 
     const files = variables.filter(({ value }) => value.startsWith('/run/secrets/'));
     expect(files.map(({ value }) => value.slice('/run/secrets/'.length)).toSorted()).toEqual(

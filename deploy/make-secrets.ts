@@ -67,7 +67,9 @@ try {
   const placedUrls = { postgres: 'DATABASE_URL', nats: 'PROVISION_NATS_URL' } as const;
   for (const option of ['postgres', 'nats'] as const) {
     if (options[option] === undefined || !fileNames.includes(placedUrls[option])) continue;
-    messageStream.write(`--${option} changes no URL that secrets/ has already: edit these files.\n`);
+    messageStream.write(
+      `--${option} changes no URL that secrets/ has already: edit these files.\n`,
+    );
   }
   const movedNames = Object.keys(envValues).filter(
     (name) => name in secrets || name.startsWith('POSTGRES_PASSWORD_'),

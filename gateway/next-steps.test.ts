@@ -139,7 +139,11 @@ test.each([
 });
 
 test.each<[string, CallFailure, string]>([
-  ['a failure because of a rate limit', { kind: 'rate_limited', message: '', retry_after: 60 }, 'github'],
+  [
+    'a failure because of a rate limit',
+    { kind: 'rate_limited', message: '', retry_after: 60 },
+    'github',
+  ],
   ['a failure because something does not exist', { kind: 'not_found', message: '' }, 'github'],
   [
     'scopes that the template does not list',

@@ -115,12 +115,15 @@ async function installPackages({ dev }) {
  */
 function isInstalled({ dev }) {
   const lockedPackages = readJson('package-lock.json')?.packages;
-  if (!lockedPackages) throw new Refusal('package-lock.json is missing: this is not a whole checkout.');
+  if (!lockedPackages)
+    throw new Refusal('package-lock.json is missing: this is not a whole checkout.');
   const installedPackages = readJson('node_modules/.package-lock.json')?.packages ?? {};
-  return Object.entries(lockedPackages).every(([name, { version, optional, dev: isDev, devOptional }]) => {
-    const isWanted = name !== '' && !optional && !devOptional && (dev || !isDev);
-    return !isWanted || installedPackages[name]?.version === version;
-  });
+  return Object.entries(lockedPackages).every(
+    ([name, { version, optional, dev: isDev, devOptional }]) => {
+      const isWanted = name !== '' && !optional && !devOptional && (dev || !isDev);
+      return !isWanted || installedPackages[name]?.version === version;
+    },
+  );
 }
 
 function readJson(name) {
@@ -201,9 +204,13 @@ function readdirOrUndefined(file) {
 
 async function runEntry(node, entry, args) {
   const followStarterFile = path.join(root, 'scripts/follow-starter.mjs');
-  const { code, signal } = await run(node, [...nodeFlags, '--import', followStarterFile, entry, ...args], {
-    ipc: true,
-  });
+  const { code, signal } = await run(
+    node,
+    [...nodeFlags, '--import', followStarterFile, entry, ...args],
+    {
+      ipc: true,
+    },
+  );
   return signal ? 128 + constants.signals[signal] : code;
 }
 

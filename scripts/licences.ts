@@ -86,7 +86,9 @@ export async function describeLicences(
 ): Promise<string> {
   const acceptedLicences = use === 'bundle' ? licencesOfBundles : licencesOfImages;
   const folders = [...new Set(packageFolders)].toSorted();
-  const licences = await Promise.all(folders.map((folder) => readLicence(folder, acceptedLicences)));
+  const licences = await Promise.all(
+    folders.map((folder) => readLicence(folder, acceptedLicences)),
+  );
   return licences.join(`\n${'-'.repeat(80)}\n\n`);
 }
 

@@ -83,7 +83,10 @@ async function runSuite(suite: string): Promise<void> {
     console.log(`\n# ${suite} tests, the rest: ${missing.length} files`);
     unstable.push(`${suite} > the run ended before ${missing.length} of its files had run`);
     const missingResults = await measure(`${suite}, the rest`, () => runFiles(suite, missing));
-    results = { files: [...results.files, ...missingResults.files], isBroken: missingResults.isBroken };
+    results = {
+      files: [...results.files, ...missingResults.files],
+      isBroken: missingResults.isBroken,
+    };
     const stillMissing = findMissingFiles(expectedFiles, results);
     failed.push(...stillMissing.map((file) => `${nameFile(file)} > the file was not run`));
   }

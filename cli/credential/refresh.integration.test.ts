@@ -223,7 +223,13 @@ test('a login that acts as the user is refused', async () => {
 test('a login is not sent to a gateway other than its own', async () => {
   await using world = await startWorld();
   await using otherGateway = await startGateway();
-  await using shim = startProgram(['mcp', '--url', otherGateway.url, '--credential-file', world.file]);
+  await using shim = startProgram([
+    'mcp',
+    '--url',
+    otherGateway.url,
+    '--credential-file',
+    world.file,
+  ]);
   expect(await shim.exitCode).toBe(1);
   expect(shim.stderr()).toContain(world.gateway.url);
   expect(otherGateway.calls).toHaveLength(0);

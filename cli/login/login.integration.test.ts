@@ -294,12 +294,15 @@ test.each([
   ['gateway', 'is not a URL', 2],
   ['https://me:secret@gateway.example', 'not the address of a gateway', 2],
   ['http://127.0.0.1:1', 'does not answer', 6],
-])('a login at the address %s fails before anything is sent there', async (url, message, exitCode) => {
-  await using world = await startWorld();
-  const { code, stderr } = await runLogin(['--url', url, '--credential-file', world.file]);
-  expect(code).toBe(exitCode);
-  expect(stderr).toContain(message);
-});
+])(
+  'a login at the address %s fails before anything is sent there',
+  async (url, message, exitCode) => {
+    await using world = await startWorld();
+    const { code, stderr } = await runLogin(['--url', url, '--credential-file', world.file]);
+    expect(code).toBe(exitCode);
+    expect(stderr).toContain(message);
+  },
+);
 
 test('a stored login for another gateway is not overwritten', async () => {
   await using world = await startWorld();

@@ -115,13 +115,16 @@ describe('the npm package of the CLI, installed into an empty folder without a r
     [['call', 'github', 'get']],
     [['whoami']],
     [['mcp']],
-  ])('without a login, names the login command to run first, for the arguments %j', async (args) => {
-    expect(await run(args, { XDG_CONFIG_HOME: join(folder, 'config') })).toMatchObject({
-      code: 3,
-      stdout: '',
-      stderr: expect.stringMatching(/run "action-gateway( mcp)? login"/),
-    });
-  });
+  ])(
+    'without a login, names the login command to run first, for the arguments %j',
+    async (args) => {
+      expect(await run(args, { XDG_CONFIG_HOME: join(folder, 'config') })).toMatchObject({
+        code: 3,
+        stdout: '',
+        stderr: expect.stringMatching(/run "action-gateway( mcp)? login"/),
+      });
+    },
+  );
 
   test('completes words in a shell, and explains where a gateway can be started', async () => {
     expect(await run(['completion', 'bash'])).toMatchObject({ code: 0, stderr: '' });

@@ -151,7 +151,10 @@ async function resolve(api: Api, id: string, body: ResolveApprovalBody): Promise
   return {
     data: approval,
     show: { text: `${approval.status}: ${approval.action_description}` },
-    note: cascadedCount === 0 ? undefined : `${cascadedCount} more open calls are allowed by the same rule.`,
+    note:
+      cascadedCount === 0
+        ? undefined
+        : `${cascadedCount} more open calls are allowed by the same rule.`,
   };
 }
 

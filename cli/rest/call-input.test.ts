@@ -13,9 +13,12 @@ test.each([
   [['p:=0.12345678901234567890'], '{"n":1e400}', '{"n":1e400,"p":0.12345678901234567890}'],
   [['o:={"a":1,"a":2}'], undefined, '{"o":{"a":1,"a":2}}'],
   [['__proto__=x'], undefined, '{"__proto__":"x"}'],
-])('the options --param %j and --json-params %j give the JSON text %s', (params, json, expected) => {
-  expect(readParams(params, json)).toBe(expected);
-});
+])(
+  'the options --param %j and --json-params %j give the JSON text %s',
+  (params, json, expected) => {
+    expect(readParams(params, json)).toBe(expected);
+  },
+);
 
 test.each([
   [['a'], undefined, 'name=value'],

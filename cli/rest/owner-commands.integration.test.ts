@@ -71,7 +71,10 @@ test('an agent is found by its path or by a unique name, and an ambiguous name c
   expect(ambiguousName).toMatchObject({ code: 2, stdout: '' });
   expect(ambiguousName.stderr).toContain('write ann/bot or ben/bot');
   const nameOfPerson = await world.runHere('agents', 'archive', 'ann');
-  expect(nameOfPerson).toMatchObject({ code: 2, stderr: expect.stringContaining('no agent "ann"') });
+  expect(nameOfPerson).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('no agent "ann"'),
+  });
   const changes = world.gateway.calls.filter(({ method }) => method !== 'GET');
   expect(changes.map(({ path }) => path)).toEqual([
     `/v1/identities/${idOf('2')}/archive`,

@@ -106,15 +106,18 @@ test.each([
   [200, '<html>'],
   [302, ''],
   [404, '<html>'],
-])('an answer with the status %i that does not come from a gateway is refused', async (status, text) => {
-  await using world = await startWorld({
-    answerRest: ({ response }) =>
-      void response.writeHead(status, { location: 'http://127.0.0.1:1/' }).end(text),
-  });
-  const { code, stdout, stderr } = await world.run(['whoami']);
-  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-  expect(stderr).toContain('not one of a gateway');
-});
+])(
+  'an answer with the status %i that does not come from a gateway is refused',
+  async (status, text) => {
+    await using world = await startWorld({
+      answerRest: ({ response }) =>
+        void response.writeHead(status, { location: 'http://127.0.0.1:1/' }).end(text),
+    });
+    const { code, stdout, stderr } = await world.run(['whoami']);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toContain('not one of a gateway');
+  },
+);
 
 test('when the gateway does not answer, the program ends with the exit code 6', async () => {
   await using world = await startWorld();

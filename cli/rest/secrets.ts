@@ -39,6 +39,8 @@ export async function setSecret({
   const allowedHostsText = hosts === '' ? 'no host yet: name some with --host' : hosts;
   return {
     data: secret,
-    show: { text: `${secret.name} has version ${secret.current_version}, for ${allowedHostsText}.` },
+    show: {
+      text: `${secret.name} has version ${secret.current_version}, for ${allowedHostsText}.`,
+    },
   };
 }

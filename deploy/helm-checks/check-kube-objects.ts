@@ -44,7 +44,9 @@ async function findFaults(object: KubeObject): Promise<string[]> {
   const errors = findErrors(validate, watched.value);
   const unknownFields = watched.findUnread().map((path) => `${path} is not a known field`);
   // The rules assume an object that matches its schema, so they are checked only then.
-  return errors.length > 0 ? [...errors, ...unknownFields] : [...unknownFields, ...findRuleFaults(object)];
+  return errors.length > 0
+    ? [...errors, ...unknownFields]
+    : [...unknownFields, ...findRuleFaults(object)];
 }
 
 /**

@@ -81,12 +81,15 @@ describe.skipIf(!helm.isAvailable)(`Helm${helm.note}`, () => {
     expect(report).toContain('1 chart(s) linted, 0 chart(s) failed');
   });
 
-  test.for(releases)("renders $chartFolder to the same objects as the tests' own renderer", async (release) => {
-    const objects = parseAllDocuments(await renderWithHelm(release), { version: '1.1' })
-      .map((document) => document.toJS() as KubeObject | null)
-      .filter((object) => object !== null);
-    expect(sortObjects(objects)).toEqual(sortObjects(await renderChart(release)));
-  });
+  test.for(releases)(
+    "renders $chartFolder to the same objects as the tests' own renderer",
+    async (release) => {
+      const objects = parseAllDocuments(await renderWithHelm(release), { version: '1.1' })
+        .map((document) => document.toJS() as KubeObject | null)
+        .filter((object) => object !== null);
+      expect(sortObjects(objects)).toEqual(sortObjects(await renderChart(release)));
+    },
+  );
 
   // kubeconform downloads the schemas of Kubernetes.
   test.skipIf(!kubeconform.isAvailable).for(releases)(

@@ -189,7 +189,10 @@ test('the title of the service is shown only if the executor signed it for this 
   const showWithTitleMac = (titleMac: string | undefined) =>
     showApproval({ ...storedApproval, title_mac: titleMac }, cards);
 
-  expect(showWithTitleMac(macOf(id, 'GitHub'))).toMatchObject({ verified: true, service_title: 'GitHub' });
+  expect(showWithTitleMac(macOf(id, 'GitHub'))).toMatchObject({
+    verified: true,
+    service_title: 'GitHub',
+  });
   expect(showWithTitleMac(macOf(id, 'GitHub'))).not.toHaveProperty('title_mac');
   for (const mac of [undefined, macOf(id, 'Notes'), macOf(randomUUID(), 'GitHub')]) {
     const approval = showWithTitleMac(mac);

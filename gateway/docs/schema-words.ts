@@ -12,7 +12,15 @@ export function resolve(schema: Schema, components: Components): Schema {
 
 /** Describes in a few words of Markdown which values a schema allows. */
 export function typeWords(schema: Schema, components: Components, depth = 0): string {
-  const { $ref: reference, const: constant, enum: allowedValues, anyOf, oneOf, type, format } = schema;
+  const {
+    $ref: reference,
+    const: constant,
+    enum: allowedValues,
+    anyOf,
+    oneOf,
+    type,
+    format,
+  } = schema;
   if (typeof reference === 'string') {
     if (depth > 2) return 'object';
     return typeWords(resolve(schema, components), components, depth + 1);

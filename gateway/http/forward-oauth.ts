@@ -146,7 +146,11 @@ export async function forwardOauth(app: FastifyInstance, options: ForwardOptions
     { bodyLimit: bodyBytesMax, onRequest: countRegistration, preHandler: checkMetadata },
     forwardRequest,
   );
-  const sharedOptions = { bodyLimit: bodyBytesMax, onRequest: countRequest, handler: forwardRequest };
+  const sharedOptions = {
+    bodyLimit: bodyBytesMax,
+    onRequest: countRequest,
+    handler: forwardRequest,
+  };
   for (const route of [...forwardedRoutes, ...metadataRoutes]) {
     // Without this option, Fastify would serve HEAD at each GET route, with the same effects.
     app.route({ ...route, ...sharedOptions, exposeHeadRoute: false });

@@ -31,7 +31,8 @@ describe('public pages', () => {
   ])('requests to %s are limited per client address', async (path) => {
     await using gateway = await stage.gateway({ RATE_PUBLIC_PER_MINUTE: '3' });
     const statuses: number[] = [];
-    for (let round = 0; round < 4; round += 1) statuses.push((await load(gateway.url, path)).status);
+    for (let round = 0; round < 4; round += 1)
+      statuses.push((await load(gateway.url, path)).status);
 
     expect(statuses.slice(0, 3)).not.toContain(429);
     expect(statuses[3]).toBe(429);

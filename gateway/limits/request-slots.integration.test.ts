@@ -176,7 +176,9 @@ describe('connections from one address', () => {
         CONNECTIONS_PER_ADDRESS_MAX: '2',
         TRUSTED_PROXIES: proxies,
       });
-      const sockets = await Promise.all(Array.from({ length: 6 }, () => openConnection(gateway.url)));
+      const sockets = await Promise.all(
+        Array.from({ length: 6 }, () => openConnection(gateway.url)),
+      );
       for (const socket of sockets) {
         expect(await requestHealth(gateway.url, socket)).toContain('200 OK');
         socket.destroy();

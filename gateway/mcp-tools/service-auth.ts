@@ -239,7 +239,11 @@ const operationHandlers: Record<Operation, (given: Input, call: ToolCall) => Pro
         deadlineIn(connectionMsMax),
       );
       const next = request === undefined ? undefined : createWaitStep(request, 'authorization_url');
-      return { connection: requestedConnection, authorization_url, ...(next && { request_id: request, next }) };
+      return {
+        connection: requestedConnection,
+        authorization_url,
+        ...(next && { request_id: request, next }),
+      };
     },
   };
 

@@ -417,7 +417,7 @@ describe('a suspended action', () => {
     expect(answer.structuredContent).toEqual(pendingResult);
   });
 
-  test("does not depend on the answer to an elicitation, which may reach another replica or come from another client", async () => {
+  test('does not depend on the answer to an elicitation, which may reach another replica or come from another client', async () => {
     await using otherReplica = await stage.gateway();
     const claims = createAgentPrincipal();
     const token = stage.tokenFor(claims);
@@ -722,14 +722,22 @@ describe('requests for services', () => {
   });
 
   test('are answered with a note if an open request lacks actions; its requester is told to withdraw it', async () => {
-    const incompleteRequest = { ...request('open'), actions: ['get'], actions_left_out: ['create'] };
+    const incompleteRequest = {
+      ...request('open'),
+      actions: ['get'],
+      actions_left_out: ['create'],
+    };
     let requester = incompleteRequest.requester;
     stage.standIns.executor.createRequest = async () => ({
       request: { ...incompleteRequest, requester },
       isNew: false,
     });
     const wanted = { ...wantedService, actions: ['create'] };
-    const answerToRequester = await call('service_auth', wanted, stage.tokenFor({ chain, ...claims }));
+    const answerToRequester = await call(
+      'service_auth',
+      wanted,
+      stage.tokenFor({ chain, ...claims }),
+    );
     expect(answerToRequester.structured).toMatchObject({
       url: incompleteRequest.url,
       note: expect.stringContaining('create'),

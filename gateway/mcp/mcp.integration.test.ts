@@ -143,7 +143,9 @@ describe('a page of another origin', () => {
     });
 
   test('may use the endpoint with a bearer token if the operator has named its origin', async () => {
-    const preflight = await sendFrom('OPTIONS', origin, { 'access-control-request-method': 'POST' });
+    const preflight = await sendFrom('OPTIONS', origin, {
+      'access-control-request-method': 'POST',
+    });
     expect(statusAndOrigin(preflight)).toEqual([204, origin]);
     expect(preflight.headers.get('access-control-allow-headers')).toContain('Authorization');
 

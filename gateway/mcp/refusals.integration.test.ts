@@ -226,14 +226,19 @@ test.for([
   ['tools/call', { name: 'service_search', arguments: [] }],
   ['tools/call', { name: 'service_search', arguments: 'x' }],
   ['tools/list', { cursor: 7 }],
-] as const)('a malformed %s (%j) is answered with a sentence, in each revision', async ([method, params]) => {
-  const stateless = createStatelessRequest(method, params);
-  for (const request of [{ body: { ...ping, method, params } }, stateless]) {
-    const { body } = await postMcp(url, token, request);
-    expect(body).toMatchObject({ id: 1, error: { code: -32_602 } });
-    expect(body.error.message).toMatch(/^The request is malformed: params\.\w+ must be [a-z ]+\.$/);
-  }
-});
+] as const)(
+  'a malformed %s (%j) is answered with a sentence, in each revision',
+  async ([method, params]) => {
+    const stateless = createStatelessRequest(method, params);
+    for (const request of [{ body: { ...ping, method, params } }, stateless]) {
+      const { body } = await postMcp(url, token, request);
+      expect(body).toMatchObject({ id: 1, error: { code: -32_602 } });
+      expect(body.error.message).toMatch(
+        /^The request is malformed: params\.\w+ must be [a-z ]+\.$/,
+      );
+    }
+  },
+);
 
 describe('unusual but valid messages', () => {
   test('are accepted if they are notifications, or answers to no request', async () => {

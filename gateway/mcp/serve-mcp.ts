@@ -106,9 +106,7 @@ export async function serveMcp(
   }
   // Sessions are not stored, so there is nothing to DELETE. The specification of the transport
   // allows 405 in this case.
-  const servedRoutes = mcpUrls.flatMap((url) =>
-    ['GET', 'POST'].map((method) => ({ method, url })),
-  );
+  const servedRoutes = mcpUrls.flatMap((url) => ['GET', 'POST'].map((method) => ({ method, url })));
   refuseOtherMethods(app, servedRoutes, { head: false, options: false });
 }
 

@@ -114,7 +114,9 @@ describe('the stream of GET /mcp', () => {
       { ...claims, credential: { ...claims.credential, clientId: 'client-2' } },
       createAgentPrincipal(),
     ];
-    const streams = await Promise.all(otherCallers.map((other) => openStream(stage.tokenFor(other))));
+    const streams = await Promise.all(
+      otherCallers.map((other) => openStream(stage.tokenFor(other))),
+    );
 
     await publishAuthEvent(claims, 'mcp_connection.changed');
 

@@ -286,31 +286,34 @@ describe('the dashboard', () => {
     '/admin',
     '/assets/nothing.js',
     '/foo?q=%3Cscript%3E',
-  ])('answers requests to %s with a 404, which is a page for a person and the typed error for programs', async (path) => {
-    const page = await load(path);
-    expect(page.status).toBe(404);
-    expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8');
-    expect(page.headers.get('content-security-policy')).toContain("default-src 'none'");
-    expect(page.text).toContain('There is no page at this address');
-    expect(page.text).toContain('<a class="button" href="/">Go to Home</a>');
-    expect(page.text).not.toContain('<script');
+  ])(
+    'answers requests to %s with a 404, which is a page for a person and the typed error for programs',
+    async (path) => {
+      const page = await load(path);
+      expect(page.status).toBe(404);
+      expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8');
+      expect(page.headers.get('content-security-policy')).toContain("default-src 'none'");
+      expect(page.text).toContain('There is no page at this address');
+      expect(page.text).toContain('<a class="button" href="/">Go to Home</a>');
+      expect(page.text).not.toContain('<script');
 
-    for (const accept of [
-      '*/*',
-      'application/json',
-      'text/html;q=0',
-      'text/html, application/json',
-    ]) {
-      const { status, headers, text } = await load(path, { headers: { accept } });
+      for (const accept of [
+        '*/*',
+        'application/json',
+        'text/html;q=0',
+        'text/html, application/json',
+      ]) {
+        const { status, headers, text } = await load(path, { headers: { accept } });
 
-      expect(status).toBe(404);
-      expect(headers.get('content-type')).toContain('application/json');
-      expect(JSON.parse(text)).toMatchObject({
-        error: 'not_found',
-        request_id: headers.get('x-request-id'),
-      });
-    }
-  });
+        expect(status).toBe(404);
+        expect(headers.get('content-type')).toContain('application/json');
+        expect(JSON.parse(text)).toMatchObject({
+          error: 'not_found',
+          request_id: headers.get('x-request-id'),
+        });
+      }
+    },
+  );
 
   test('answers HEAD at an unknown address like GET, but without the page', async () => {
     const { status, headers, text } = await load('/foo', { method: 'HEAD' });
@@ -342,11 +345,14 @@ describe('the dashboard', () => {
     ['a=b; gateway_theme=light', 'light'],
     ['gateway_theme="><script>', 'light dark'],
     ['theme=dark', 'light dark'],
-  ])('shows its error page in the theme that the person chose, for the cookie %s', async ([cookie = '', scheme]) => {
-    const { text } = await load('/foo', { headers: { cookie } });
+  ])(
+    'shows its error page in the theme that the person chose, for the cookie %s',
+    async ([cookie = '', scheme]) => {
+      const { text } = await load('/foo', { headers: { cookie } });
 
-    expect(text).toContain(`<meta name="color-scheme" content="${scheme}">`);
-  });
+      expect(text).toContain(`<meta name="color-scheme" content="${scheme}">`);
+    },
+  );
 
   test('is not shown to a program that asks for JSON', async () => {
     const { status, text } = await load('/approvals', { headers: { accept: 'application/json' } });

@@ -333,24 +333,27 @@ describe('a form on the sign-in pages', () => {
         { 'sec-fetch-site': 'same-site', origin: 'https://other.example' },
       ].map((headers) => [path, headers] as const),
     ),
-  )('changes nothing if another site sends it to %s with the headers %j', async ([path, headers]) => {
-    const refuse = async () => {
-      throw new Error('a foreign page must not get here');
-    };
-    Object.assign(stage.standIns.auth, {
-      signIn: refuse,
-      signInWithPassword: refuse,
-      setPassword: refuse,
-    });
-    for (const form of [typedCredentials, { token: 'abc' }]) {
-      const pageAfterPost = await load(path, {
-        form,
-        headers: { ...createSessionHeaders(), ...headers },
+  )(
+    'changes nothing if another site sends it to %s with the headers %j',
+    async ([path, headers]) => {
+      const refuse = async () => {
+        throw new Error('a foreign page must not get here');
+      };
+      Object.assign(stage.standIns.auth, {
+        signIn: refuse,
+        signInWithPassword: refuse,
+        setPassword: refuse,
       });
-      expect(pageAfterPost.status).toBe(403);
-      expect(pageAfterPost.headers.get('set-cookie')).toBeNull();
-    }
-  });
+      for (const form of [typedCredentials, { token: 'abc' }]) {
+        const pageAfterPost = await load(path, {
+          form,
+          headers: { ...createSessionHeaders(), ...headers },
+        });
+        expect(pageAfterPost.status).toBe(403);
+        expect(pageAfterPost.headers.get('set-cookie')).toBeNull();
+      }
+    },
+  );
 
   test('for a password needs an Origin header and a cookie; a bearer token is not accepted', async () => {
     const { cookie } = createSessionHeaders();
@@ -495,7 +498,8 @@ describe('sign-in attempts from one client address', () => {
   ])('are limited if they are made %s', async ([, attempt]) => {
     await using limited = await stage.gateway({ RATE_SIGN_IN_PER_MINUTE: '2' });
     const statuses: number[] = [];
-    for (let repetition = 0; repetition < 3; repetition += 1) statuses.push((await attempt(limited.url)).status);
+    for (let repetition = 0; repetition < 3; repetition += 1)
+      statuses.push((await attempt(limited.url)).status);
     // The other gateway of these tests may count as a second replica, which halves the quota.
     expect(statuses[0]).not.toBe(429);
     expect(statuses).toContain(429);

@@ -85,7 +85,9 @@ async function addDisplayNames<Item extends ShowsIdentities>(
     const namedMembers = memberNames.flatMap((member) => {
       const value = item[member];
       if (value === undefined || value === null) return [];
-      return [[member, Array.isArray(value) ? value.map(addName) : addName(value as never)] as const];
+      return [
+        [member, Array.isArray(value) ? value.map(addName) : addName(value as never)] as const,
+      ];
     });
     return { ...item, ...Object.fromEntries(namedMembers) };
   });

@@ -214,15 +214,18 @@ describe('the line of a request in the log', () => {
 test.for<[LOG_REQUESTS: string, routes: (string | null)[]]>([
   ['errors', [null]],
   ['off', []],
-])('with LOG_REQUESTS=%s only requests to these routes are logged: %j', async ([LOG_REQUESTS, routes]) => {
-  await using gatewayProcess = await startGatewayProcess({ LOG_REQUESTS });
-  await sendRequest(gatewayProcess.url, '/v1/openapi.json');
-  await fetch(new URL('/nothing', gatewayProcess.url)).then((reply) => reply.text());
-  await sendRequest(gatewayProcess.url, '/v1/openapi.json');
-  await pollUntil(() => gatewayProcess.lines().length >= routes.length, 'the lines');
+])(
+  'with LOG_REQUESTS=%s only requests to these routes are logged: %j',
+  async ([LOG_REQUESTS, routes]) => {
+    await using gatewayProcess = await startGatewayProcess({ LOG_REQUESTS });
+    await sendRequest(gatewayProcess.url, '/v1/openapi.json');
+    await fetch(new URL('/nothing', gatewayProcess.url)).then((reply) => reply.text());
+    await sendRequest(gatewayProcess.url, '/v1/openapi.json');
+    await pollUntil(() => gatewayProcess.lines().length >= routes.length, 'the lines');
 
-  expect(gatewayProcess.lines().map(({ route }) => route)).toEqual(routes);
-});
+    expect(gatewayProcess.lines().map(({ route }) => route)).toEqual(routes);
+  },
+);
 
 /** Sends a request head unchanged; `fetch` would normalise its path. */
 async function sendRaw(url: string, head: string): Promise<string> {

@@ -14,8 +14,15 @@ export function requestHandlers({ auth, executor }: Deps): HandlersOf<typeof req
       );
       const mayReplace = request.actions_left_out && request.requester.id === claims.identityId;
       const next = !isNew && mayReplace ? nextAfterActionsLeftOut(request).request : null;
-      const namedRequest = withDisplayNames(auth, { principal, deadline }, Promise.resolve(request));
-      return { status: isNew ? 201 : 200, body: { ...(await namedRequest), ...(next && { next }) } };
+      const namedRequest = withDisplayNames(
+        auth,
+        { principal, deadline },
+        Promise.resolve(request),
+      );
+      return {
+        status: isNew ? 201 : 200,
+        body: { ...(await namedRequest), ...(next && { next }) },
+      };
     },
     listRequests: ({ caller: { principal }, query, deadline }) =>
       answer(

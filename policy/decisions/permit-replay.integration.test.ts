@@ -308,7 +308,7 @@ describe('the replay of an approved call (permitReplay)', () => {
       expect(await replayBy(gap, ann)).toMatchObject({ outcome: 'permit' });
     });
 
-    test("is permitted when the agent may read without approval and the gap contains only reads", async () => {
+    test('is permitted when the agent may read without approval and the gap contains only reads', async () => {
       expect(await replayBy(await gapOf(sub, listIssues), bot)).toMatchObject({
         outcome: 'permit',
       });

@@ -64,8 +64,12 @@ export function trackUnhandled(): Unhandled {
       const now = performance.now();
       busySince = now;
       failedMessages.delete(sequence);
-      for (const [other, until] of unhandledMessages) if (until <= now) unhandledMessages.delete(other);
-      if (Date.now() - publishedAt >= unhandledForMs || unhandledMessages.size >= unhandledMessagesMax)
+      for (const [other, until] of unhandledMessages)
+        if (until <= now) unhandledMessages.delete(other);
+      if (
+        Date.now() - publishedAt >= unhandledForMs ||
+        unhandledMessages.size >= unhandledMessagesMax
+      )
         return false;
       unhandledMessages.set(sequence, now + leaveAgainAfterMs);
       return true;

@@ -185,7 +185,9 @@ async function measureOtherUpstreams(dataDir: string): Promise<OtherUpstreamLate
 
   // One program serves as many upstreams, because the gateway treats each address of 127.0.0.0/8 as
   // a separate origin.
-  const otherTargets = Array.from({ length: 49 }, (_, n) => gateway.raw(healthyUpstream.url(n + 1)));
+  const otherTargets = Array.from({ length: 49 }, (_, n) =>
+    gateway.raw(healthyUpstream.url(n + 1)),
+  );
   const measureBeside = async (url: string) => {
     const badTarget = gateway.raw(url);
     const badTargetWithTimeout = {

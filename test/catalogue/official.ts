@@ -51,7 +51,10 @@ export function findOfficialOperation(
   );
   if (bestMatch === undefined) return undefined;
   const pathItem = bestMatch.document.paths[bestMatch.path] as Json;
-  return { ...bestMatch, operation: describeOperation(bestMatch.document, pathItem, method.toLowerCase()) };
+  return {
+    ...bestMatch,
+    operation: describeOperation(bestMatch.document, pathItem, method.toLowerCase()),
+  };
 }
 
 function hasMethod(pathItem: Json, method: string): boolean {

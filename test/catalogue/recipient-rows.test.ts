@@ -33,19 +33,27 @@ test.for<[key: string, action: string, body: JsonValue, count: number, length: n
   [
     'sendgrid',
     'send_email',
-    { personalizations: mailsWithRecipients((at) => ({ email: longAddress(at, 100), name: 'N'.repeat(200) })) },
+    {
+      personalizations: mailsWithRecipients((at) => ({
+        email: longAddress(at, 100),
+        name: 'N'.repeat(200),
+      })),
+    },
     100,
     100,
   ],
-])('the approval card of %s %s shows the address of every recipient', ([key, name, body, count, length]) => {
-  const row = compileFile(`${key}.yaml`).actions[name]!.disclose.find(
-    ({ label }) => label === 'To',
-  )!;
-  const shown = jq.raw(JSON.stringify({ body, params: { body } }), row.filter, ['-r']).stdout;
-  expect(row.maxChars).toBe(charactersMax);
-  expect(shown.trim().length).toBeLessThanOrEqual(charactersMax);
-  expect(shown.trim().split('\n')).toEqual([
-    `${count} addresses:`,
-    ...Array.from({ length: count }, (_, at) => longAddress(at, length)),
-  ]);
-});
+])(
+  'the approval card of %s %s shows the address of every recipient',
+  ([key, name, body, count, length]) => {
+    const row = compileFile(`${key}.yaml`).actions[name]!.disclose.find(
+      ({ label }) => label === 'To',
+    )!;
+    const shown = jq.raw(JSON.stringify({ body, params: { body } }), row.filter, ['-r']).stdout;
+    expect(row.maxChars).toBe(charactersMax);
+    expect(shown.trim().length).toBeLessThanOrEqual(charactersMax);
+    expect(shown.trim().split('\n')).toEqual([
+      `${count} addresses:`,
+      ...Array.from({ length: count }, (_, at) => longAddress(at, length)),
+    ]);
+  },
+);

@@ -108,15 +108,18 @@ test.for(mails)('%s %s has a permission key for each recipient', ([key, name, ma
   }
 });
 
-test.for(mails)('a deny rule for a mail domain denies %s %s to this domain and to no other', ([key, name, mail]) => {
-  const action = compileFile(`${key}.yaml`).actions[name]!;
-  const deny = compilePattern(`${key}:${name}:*@evil.example`, false);
-  const isDenied = (params: Params) =>
-    keysOfCall(key, action, params).some((each) => deniesKey(deny, each));
-  expect(isDenied(mail(eve))).toBe(true);
-  expect(isDenied(mail(ann, eve))).toBe(true);
-  expect(isDenied(mail(ann))).toBe(false);
-});
+test.for(mails)(
+  'a deny rule for a mail domain denies %s %s to this domain and to no other',
+  ([key, name, mail]) => {
+    const action = compileFile(`${key}.yaml`).actions[name]!;
+    const deny = compilePattern(`${key}:${name}:*@evil.example`, false);
+    const isDenied = (params: Params) =>
+      keysOfCall(key, action, params).some((each) => deniesKey(deny, each));
+    expect(isDenied(mail(eve))).toBe(true);
+    expect(isDenied(mail(ann, eve))).toBe(true);
+    expect(isDenied(mail(ann))).toBe(false);
+  },
+);
 
 test.for([
   ['gmail', { id: 'r-4563728190' }],

@@ -34,45 +34,56 @@ const templates = templateFiles.map((file) => {
 });
 
 describe('the texts in permission keys of the built-in template', () => {
-  test.for(templates)('$key are limited by a pattern, enum or constant, or there is a reason why not', ({ exceptions, texts }) => {
-    const unlimitedParams = texts
-      .filter(({ source, position }) => position.as === undefined && !isLimited(source))
-      .map(({ param }) => param);
-    const exceptedParams = exceptions.flatMap(({ unlimited, params }) => (unlimited ? params : []));
-
-    expect([...new Set(unlimitedParams)].toSorted()).toEqual(exceptedParams.toSorted());
-  });
-
-  test.for(templates)('$key have only one accepted spelling each, except where a reason is given', ({ exceptions, texts }) => {
-    const acceptedSpellings = texts.flatMap((scopeText) => {
-      const { param } = scopeText;
-      const examples = examplesOf(scopeText, texts);
-      expect.soft(examples, param).not.toEqual([]);
-      return examples.flatMap((example) =>
-        otherSpellingsOf(example)
-          .filter(({ text }) => isOtherThing(scopeText, example, text))
-          .map(({ kind }) => `${param}: ${kind}`),
+  test.for(templates)(
+    '$key are limited by a pattern, enum or constant, or there is a reason why not',
+    ({ exceptions, texts }) => {
+      const unlimitedParams = texts
+        .filter(({ source, position }) => position.as === undefined && !isLimited(source))
+        .map(({ param }) => param);
+      const exceptedParams = exceptions.flatMap(({ unlimited, params }) =>
+        unlimited ? params : [],
       );
-    });
-    const exceptedSpellings = exceptions.flatMap(({ params, kinds }) =>
-      params.flatMap((param) => kinds.map((kind) => `${param}: ${kind}`)),
-    );
 
-    expect([...new Set(acceptedSpellings)].toSorted()).toEqual(exceptedSpellings.toSorted());
-  });
+      expect([...new Set(unlimitedParams)].toSorted()).toEqual(exceptedParams.toSorted());
+    },
+  );
 
-  test.for(templates)('$key have no exception for a value that the template refuses', ({ exceptions, texts }) => {
-    for (const { params, values } of exceptions) {
-      for (const param of params) {
-        const textsOfParam = texts.filter((each) => each.param === param);
-        expect.soft(textsOfParam, param).not.toEqual([]);
-        const refusedValues = values.filter((value) =>
-          textsOfParam.every(({ source }) => !ajv.validate(source.leaf.schema, value)),
+  test.for(templates)(
+    '$key have only one accepted spelling each, except where a reason is given',
+    ({ exceptions, texts }) => {
+      const acceptedSpellings = texts.flatMap((scopeText) => {
+        const { param } = scopeText;
+        const examples = examplesOf(scopeText, texts);
+        expect.soft(examples, param).not.toEqual([]);
+        return examples.flatMap((example) =>
+          otherSpellingsOf(example)
+            .filter(({ text }) => isOtherThing(scopeText, example, text))
+            .map(({ kind }) => `${param}: ${kind}`),
         );
-        expect.soft(refusedValues, param).toEqual([]);
+      });
+      const exceptedSpellings = exceptions.flatMap(({ params, kinds }) =>
+        params.flatMap((param) => kinds.map((kind) => `${param}: ${kind}`)),
+      );
+
+      expect([...new Set(acceptedSpellings)].toSorted()).toEqual(exceptedSpellings.toSorted());
+    },
+  );
+
+  test.for(templates)(
+    '$key have no exception for a value that the template refuses',
+    ({ exceptions, texts }) => {
+      for (const { params, values } of exceptions) {
+        for (const param of params) {
+          const textsOfParam = texts.filter((each) => each.param === param);
+          expect.soft(textsOfParam, param).not.toEqual([]);
+          const refusedValues = values.filter((value) =>
+            textsOfParam.every(({ source }) => !ajv.validate(source.leaf.schema, value)),
+          );
+          expect.soft(refusedValues, param).toEqual([]);
+        }
       }
-    }
-  });
+    },
+  );
 });
 
 test.for<[param: string, accepted: readonly string[], refused: readonly string[]]>([

@@ -142,27 +142,30 @@ const writingActionsOf = (template: CompiledTemplate) =>
   actionsOf(template).filter(([, action]) => action.risk !== 'read');
 
 describe('the approval card for the built-in template', () => {
-  test.for(templates)('$key is tested with example calls that give every parameter of the writing actions', (template) => {
-    for (const [name, action] of writingActionsOf(template)) {
-      const params = exampleCalls[name] ?? {};
-      const knownParams = action.params.map((param) => param.name);
+  test.for(templates)(
+    '$key is tested with example calls that give every parameter of the writing actions',
+    (template) => {
+      for (const [name, action] of writingActionsOf(template)) {
+        const params = exampleCalls[name] ?? {};
+        const knownParams = action.params.map((param) => param.name);
 
-      expect
-        .soft(
-          Object.keys(params).filter((param) => !knownParams.includes(param)),
-          name,
-        )
-        .toEqual([]);
-      expect
-        .soft(
-          knownParams.filter(
-            (param) => !(param in params) && !paramsOutsideExamples.has(`${name} ${param}`),
-          ),
-          name,
-        )
-        .toEqual([]);
-    }
-  });
+        expect
+          .soft(
+            Object.keys(params).filter((param) => !knownParams.includes(param)),
+            name,
+          )
+          .toEqual([]);
+        expect
+          .soft(
+            knownParams.filter(
+              (param) => !(param in params) && !paramsOutsideExamples.has(`${name} ${param}`),
+            ),
+            name,
+          )
+          .toEqual([]);
+      }
+    },
+  );
 
   // The test tries values from the parameters' schemas, and not only the example calls: every value
   // that can be sent must change the text of the approval card.
@@ -240,15 +243,12 @@ describe('the look-ups of names in the built-in template', () => {
 });
 
 describe('the file of a built-in template', () => {
-  test.for(files)(
-    '%s states OpenAPI 3.1.0 and does not use the prefix x-service-',
-    (file) => {
-      const text = readTemplateFile(file);
+  test.for(files)('%s states OpenAPI 3.1.0 and does not use the prefix x-service-', (file) => {
+    const text = readTemplateFile(file);
 
-      expect((parse(text) as { openapi: string }).openapi).toBe('3.1.0');
-      expect(text).not.toContain('x-service-');
-    },
-  );
+    expect((parse(text) as { openapi: string }).openapi).toBe('3.1.0');
+    expect(text).not.toContain('x-service-');
+  });
 });
 
 /**

@@ -54,9 +54,12 @@ test.for<[action: string, params: Params]>([
       },
     },
   ],
-])('%s accepts no member that could contradict the argument of its permission key: %j', ([action, params]) => {
-  expect(accepts(action, params)).toBe(false);
-});
+])(
+  '%s accepts no member that could contradict the argument of its permission key: %j',
+  ([action, params]) => {
+    expect(accepts(action, params)).toBe(false);
+  },
+);
 
 test.for<[action: string, params: Params]>([
   ['jira:create_issue', { fields: bug }],

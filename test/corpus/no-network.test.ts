@@ -15,10 +15,13 @@ test.each([
   "import dns from 'node:dns/promises'; await dns.resolve4('localhost')",
   "import dgram from 'node:dgram'; dgram.createSocket('udp4').send('x', 9, '127.0.0.1')",
   "await fetch('http://127.0.0.1:9/')",
-])('a thread without network access ends with an error when it runs this code: %s', async (code) => {
-  const preload = new URL('no-network.ts', import.meta.url).href;
-  const program = new URL(`data:text/javascript,${encodeURIComponent(code)}`);
-  await using worker = new Worker(program, { execArgv: ['--import', preload] });
-  const [error] = (await once(worker, 'error')) as [Error];
-  expect(error.message).toContain('the importer wanted the network');
-});
+])(
+  'a thread without network access ends with an error when it runs this code: %s',
+  async (code) => {
+    const preload = new URL('no-network.ts', import.meta.url).href;
+    const program = new URL(`data:text/javascript,${encodeURIComponent(code)}`);
+    await using worker = new Worker(program, { execArgv: ['--import', preload] });
+    const [error] = (await once(worker, 'error')) as [Error];
+    expect(error.message).toContain('the importer wanted the network');
+  },
+);

@@ -12,7 +12,7 @@ const samples: [name: string, every: number][] = [
   ['gitlab', chooseSweepValue({ sampled: 24, whole: 6 })],
 ];
 
-describe("Prism’s mock of an OpenAPI document", () => {
+describe('Prism’s mock of an OpenAPI document', () => {
   test.for(samples)(
     'accepts the generated well-formed calls for %s, and never receives a malformed call',
     { timeout: 120_000 },

@@ -38,7 +38,9 @@ export async function readTestedPages(): Promise<Map<string, CodeBlock[]>> {
 
 export function codeBlocksIn(page: string, markdown: string): CodeBlock[] {
   const blocks: CodeBlock[] = [];
-  let openBlock: { readonly info: string; readonly place: string; readonly lines: string[] } | undefined;
+  let openBlock:
+    | { readonly info: string; readonly place: string; readonly lines: string[] }
+    | undefined;
   for (const [index, line] of markdown.split('\n').entries()) {
     if (!line.startsWith('```')) openBlock?.lines.push(line);
     else if (openBlock === undefined) {

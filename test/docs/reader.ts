@@ -109,7 +109,10 @@ async function createHome(clone: string): Promise<Record<string, string>> {
   await mkdir(bin, { recursive: true });
   const opener = join(bin, 'xdg-open');
   const openedFile = join(clone, 'opened');
-  await writeFile(opener, `#!/bin/sh\nprintf %s "$1" >${openedFile}.new && mv ${openedFile}.new ${openedFile}\n`);
+  await writeFile(
+    opener,
+    `#!/bin/sh\nprintf %s "$1" >${openedFile}.new && mv ${openedFile}.new ${openedFile}\n`,
+  );
   await chmod(opener, 0o755);
   const path = [bin, dirname(process.execPath), process.env['PATH'] ?? ''].join(delimiter);
   return { HOME: home, PATH: path };

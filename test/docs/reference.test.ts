@@ -38,7 +38,9 @@ describe('the reference in docs/reference', () => {
       .flatMap(([types]) => codeIn(types))
       .filter((type) => /^[a-z_]+\.[a-z_]+$/.test(type));
 
-    expect(listedTypes.toSorted()).toEqual([...publicEventTypes, 'webhook.verification'].toSorted());
+    expect(listedTypes.toSorted()).toEqual(
+      [...publicEventTypes, 'webhook.verification'].toSorted(),
+    );
   });
 
   test('lists every word for a decision about an approval', async () => {

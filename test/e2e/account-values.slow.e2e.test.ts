@@ -223,9 +223,18 @@ components:
     successfulBodyOf(await connectService('notes', 'bound'));
     const hitsBefore = api.hits.length;
 
-    const serviceWithVariables = { template: 'notes', name: 'given', variables: { site: 'site-b' } };
+    const serviceWithVariables = {
+      template: 'notes',
+      name: 'given',
+      variables: { site: 'site-b' },
+    };
     expect(
-      (await mia.post('/v1/services', { ...serviceWithVariables, credentials: { connection: 'bound' } })).body,
+      (
+        await mia.post('/v1/services', {
+          ...serviceWithVariables,
+          credentials: { connection: 'bound' },
+        })
+      ).body,
     ).toMatchObject({ error: 'invalid_params' });
     const raw = { method: 'GET', connection: 'bound', url: `${api.url}/ex/notes/site-b/pages/p1` };
     expect((await mia.post('/v1/actions/http', raw)).body).toMatchObject({
@@ -290,20 +299,23 @@ components:
   test.for([
     ['by its id', (id: string) => ({ connection: id, scopes: ['read'] })],
     ['by its name', () => ({ provider: 'mock', name: 'asked-by-its-name', scopes: ['read'] })],
-  ] as const)('is bound to no site before its owner picks one, also when an agent requests the link by naming the connection %s', async ([how, ask]) => {
-    const body = { template: 'notes', name: `asked ${how}`.replaceAll(' ', '-') };
-    const { id } = successfulBodyOf(await mia.post('/v1/connections', body));
-    const link = successfulBodyOf(await bot.post('/v1/connections', ask(id)));
-    expect(link.id).toBe(id);
+  ] as const)(
+    'is bound to no site before its owner picks one, also when an agent requests the link by naming the connection %s',
+    async ([how, ask]) => {
+      const body = { template: 'notes', name: `asked ${how}`.replaceAll(' ', '-') };
+      const { id } = successfulBodyOf(await mia.post('/v1/connections', body));
+      const link = successfulBodyOf(await bot.post('/v1/connections', ask(id)));
+      expect(link.id).toBe(id);
 
-    for (const url of [link.authorization_url, `${world.url}/connect/repair/${id}`]) {
-      // oxlint-disable-next-line no-await-in-loop -- one after another
-      const page = await finish(url);
-      expect(textOf(page)).toContain(beta.url);
-      // oxlint-disable-next-line no-await-in-loop -- one after another
-      expect(await stateOf(id)).toMatchObject({ status: 'pending', account_value: null });
-    }
-  });
+      for (const url of [link.authorization_url, `${world.url}/connect/repair/${id}`]) {
+        // oxlint-disable-next-line no-await-in-loop -- one after another
+        const page = await finish(url);
+        expect(textOf(page)).toContain(beta.url);
+        // oxlint-disable-next-line no-await-in-loop -- one after another
+        expect(await stateOf(id)).toMatchObject({ status: 'pending', account_value: null });
+      }
+    },
+  );
 
   test('is not connected without a site by a link that is older than the request for the template', async () => {
     const withoutTemplate = { provider: 'mock', name: 'earlier', scopes: ['read'] };
@@ -376,7 +388,9 @@ components:
       // oxlint-disable-next-line no-await-in-loop -- one after another
       await saveTemplate(key);
     }
-    const connectReplies = await Promise.all(templates.map((key) => connectService(key, 'parallel', key)));
+    const connectReplies = await Promise.all(
+      templates.map((key) => connectService(key, 'parallel', key)),
+    );
 
     expect(connectReplies.map(({ status }) => status)).toEqual([201, 201, 201, 201]);
     const answers = await Promise.all(templates.map((key) => read(key)));

@@ -146,7 +146,9 @@ describe('a credential', () => {
     user: Caller;
     url: string;
   }): Promise<void> {
-    const { MASTER_KEY: oldMasterKey } = JSON.parse(await readFile(join(dataDir, 'keys.json'), 'utf8'));
+    const { MASTER_KEY: oldMasterKey } = JSON.parse(
+      await readFile(join(dataDir, 'keys.json'), 'utf8'),
+    );
     const newMasterKey = randomBytes(32).toString('base64url');
     issued.set('master key', oldMasterKey).set('next master key', newMasterKey);
     const env = { ...programEnv, DATA_DIR: dataDir, MASTER_KEY: `${newMasterKey},${oldMasterKey}` };

@@ -176,7 +176,9 @@ describe('approvals', () => {
     const id = await suspendCall('DELETE', '/all');
     const refused = await runAsPerson('approvals', 'allow', id);
     expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('high risk') });
-    const [openApproval] = await jsonOf(runAsPerson('approvals', 'list', '--risk', 'high', '--json'));
+    const [openApproval] = await jsonOf(
+      runAsPerson('approvals', 'list', '--risk', 'high', '--json'),
+    );
     expect(openApproval).toMatchObject({ id, status: 'pending' });
     expect(await runAsPerson('approvals', 'allow', id, '--yes')).toMatchObject({ code: 0 });
   });

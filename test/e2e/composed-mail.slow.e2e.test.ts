@@ -51,7 +51,9 @@ describe('a mail that an agent sends', () => {
     const attachments = [{ filename: 'plan.pdf', base64: 'JVBERg==' }];
     const suspendedSend = await send({ to: ['Ann Berg <Ann@acme.example>'], attachments });
     expect(suspendedSend).toMatchObject({ status: 'pending_approval' });
-    const card = successfulBodyOf(await world.admin.get(`/v1/approvals/${suspendedSend.approval_id}`));
+    const card = successfulBodyOf(
+      await world.admin.get(`/v1/approvals/${suspendedSend.approval_id}`),
+    );
     expect(card).toMatchObject({
       verified: true,
       permission_keys: ['org/mailbox:send_message:ann@acme.example'],
@@ -88,7 +90,9 @@ describe('a mail that an agent sends', () => {
     );
     const sendElsewhere = await send({ to: ['bob@acme.example'], bcc: ['eve@evil.example'] });
     expect(sendElsewhere).toMatchObject({ status: 'pending_approval' });
-    const other = successfulBodyOf(await world.admin.get(`/v1/approvals/${sendElsewhere.approval_id}`));
+    const other = successfulBodyOf(
+      await world.admin.get(`/v1/approvals/${sendElsewhere.approval_id}`),
+    );
     expect(other.permission_keys).toEqual(['org/mailbox:send_message:eve@evil.example']);
   });
 

@@ -138,7 +138,10 @@ describe('an agent whose user has connected an account', () => {
     const { method, path, body } = failure.next;
     expect([method, path]).toEqual(['POST', '/v1/connections']);
     const requestedConnection = successfulBodyOf(await bot.post(path, body));
-    expect(requestedConnection).toMatchObject({ id: account.id, authorization_url: expect.any(String) });
+    expect(requestedConnection).toMatchObject({
+      id: account.id,
+      authorization_url: expect.any(String),
+    });
 
     const read403 = await callToolByMcp(world.url, bot.key, 'service_read', readCall);
     const { next } = read403.body.result.failure;

@@ -104,16 +104,19 @@ describe('calls that must not reach the upstream', () => {
       unrestrictedAgent = await scene.agent('free', 'allow *:*:*');
     });
 
-    test.for(crookedTargets.map((url) => [url] as const))('cannot call the URL %s', async ([target]) => {
-      const url = targetAt(target, scene.world.upstream.host);
-      const { outcome: answer } = await restWayOf(unrestrictedAgent)[0].call({
-        service: 'http',
-        method: 'POST',
-        url,
-      });
-      expect(answer).toBe('invalid_params');
-      expect(countHits()).toBe(hitsBefore);
-    });
+    test.for(crookedTargets.map((url) => [url] as const))(
+      'cannot call the URL %s',
+      async ([target]) => {
+        const url = targetAt(target, scene.world.upstream.host);
+        const { outcome: answer } = await restWayOf(unrestrictedAgent)[0].call({
+          service: 'http',
+          method: 'POST',
+          url,
+        });
+        expect(answer).toBe('invalid_params');
+        expect(countHits()).toBe(hitsBefore);
+      },
+    );
 
     test.for(overridingCalls)(
       'cannot make a call that would send another request than its permission key names: %s',
@@ -141,26 +144,32 @@ describe('calls that must not reach the upstream', () => {
       expect(countHits()).toBe(hitsBefore);
     });
 
-    test.for(strangeNames)('cannot call the service %j, the action %j', async ([service, action]) => {
-      for (const way of waysOfAgent(unrestrictedAgent)) {
-        const { outcome: answer } = await way.call({ service, action, params: { topic: 'x' } });
-        expect(answer, way.by).toMatch(
-          /^(unknown_(service|action)|invalid_(params|request)|-32602)$/,
-        );
-      }
-      expect(countHits()).toBe(hitsBefore);
-    });
+    test.for(strangeNames)(
+      'cannot call the service %j, the action %j',
+      async ([service, action]) => {
+        for (const way of waysOfAgent(unrestrictedAgent)) {
+          const { outcome: answer } = await way.call({ service, action, params: { topic: 'x' } });
+          expect(answer, way.by).toMatch(
+            /^(unknown_(service|action)|invalid_(params|request)|-32602)$/,
+          );
+        }
+        expect(countHits()).toBe(hitsBefore);
+      },
+    );
 
-    test.for(strangeTools.map((tool) => [tool] as const))('cannot call the tool %j', async ([tool]) => {
-      const { outcome: answer } = await callToolByMcp(
-        scene.world.url,
-        unrestrictedAgent.key,
-        tool,
-        write('x'),
-      );
-      expect(answer).toMatch(/^(-3260[12]|invalid_request|not_found)$/);
-      expect(countHits()).toBe(hitsBefore);
-    });
+    test.for(strangeTools.map((tool) => [tool] as const))(
+      'cannot call the tool %j',
+      async ([tool]) => {
+        const { outcome: answer } = await callToolByMcp(
+          scene.world.url,
+          unrestrictedAgent.key,
+          tool,
+          write('x'),
+        );
+        expect(answer).toMatch(/^(-3260[12]|invalid_request|not_found)$/);
+        expect(countHits()).toBe(hitsBefore);
+      },
+    );
   });
 
   describe('an agent that may write certain topics only', () => {
@@ -173,13 +182,16 @@ describe('calls that must not reach the upstream', () => {
       );
     });
 
-    test.for(otherTopics.map((topic) => [topic] as const))('needs an approval for the topic %j, unless the topic is invalid', async ([topic]) => {
-      for (const way of waysOfAgent(narrowAgent)) {
-        const { outcome: answer } = await way.call(write(topic));
-        expect(answer, way.by).toMatch(/^(pending_approval|invalid_params)$/);
-      }
-      expect(countHits()).toBe(hitsBefore);
-    });
+    test.for(otherTopics.map((topic) => [topic] as const))(
+      'needs an approval for the topic %j, unless the topic is invalid',
+      async ([topic]) => {
+        for (const way of waysOfAgent(narrowAgent)) {
+          const { outcome: answer } = await way.call(write(topic));
+          expect(answer, way.by).toMatch(/^(pending_approval|invalid_params)$/);
+        }
+        expect(countHits()).toBe(hitsBefore);
+      },
+    );
   });
 });
 

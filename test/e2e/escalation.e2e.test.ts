@@ -98,7 +98,11 @@ describe('attempts to gain rights', () => {
 
   test('an agent cannot answer its own secret request, or the secret request of a related agent', async () => {
     const { world, bot, twin, child, client, theirs, mia } = scene;
-    const secretRequest = { operation: 'request_secret', name: 'planted', allowed_hosts: ['evil.example'] };
+    const secretRequest = {
+      operation: 'request_secret',
+      name: 'planted',
+      allowed_hosts: ['evil.example'],
+    };
     const { body } = await callToolByMcp(world.url, bot.key, 'service_auth', secretRequest);
     const path = `/v1/provide/${new URL(body.request.provide_url).pathname.split('/').at(-1)}`;
     const providedValue = { value: 'CANARY-planted', allowed_hosts: ['evil.example'] };
@@ -309,7 +313,10 @@ describe('an identity that has lost its rights', () => {
       name: 'heir',
       inherit_permissions: true,
     });
-    const [openApproval, allowedApproval] = [await suspendCall(first, 'open'), await suspendCall(first, 'allowed')];
+    const [openApproval, allowedApproval] = [
+      await suspendCall(first, 'open'),
+      await suspendCall(first, 'allowed'),
+    ];
     successfulBodyOf(await admin.post(`/v1/approvals/${allowedApproval}/resolve`, allowDecision));
     const hitsBefore = countHits();
     successfulBodyOf(await admin.post(`/v1/identities/${first.id}/archive`));
@@ -365,10 +372,15 @@ describe('an identity that has lost its rights', () => {
       const isRefused = async () =>
         (await way.call(createSharedNoteCall('audit'))).outcome === 'identity_archived';
       await pollUntil(isRefused, way.by);
-      expect((await way.resolve(openApproval, { resolution: 'deny' })).outcome).toBe('identity_archived');
+      expect((await way.resolve(openApproval, { resolution: 'deny' })).outcome).toBe(
+        'identity_archived',
+      );
       expect((await way.call({ approval_id: allowedApproval })).outcome).toBe('identity_archived');
     }
-    const lateReply = await world.admin.post(`/v1/approvals/${openApproval}/resolve`, allowDecision);
+    const lateReply = await world.admin.post(
+      `/v1/approvals/${openApproval}/resolve`,
+      allowDecision,
+    );
     expect(restAnswer(lateReply).outcome).toBe('identity_archived');
     expect(
       restAnswer(await olga.post(`/v1/approvals/${openApproval}/resolve`, allowDecision)).outcome,
@@ -399,7 +411,9 @@ describe('an identity that has lost its rights', () => {
       });
       return restAnswer(reply).outcome !== 'identity_archived';
     }, 'the agent works for policy');
-    successfulBodyOf(await world.admin.post(`/v1/approvals/${openApproval}/resolve`, allowDecision));
+    successfulBodyOf(
+      await world.admin.post(`/v1/approvals/${openApproval}/resolve`, allowDecision),
+    );
     expect((await call({ approval_id: openApproval })).outcome).toBe('called');
   });
 

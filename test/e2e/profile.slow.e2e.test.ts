@@ -159,7 +159,9 @@ describe.skipIf(!chromium.isAvailable)(`the profile page${chromium.note}`, () =>
     await page.getByRole('radio', { name: 'Dark' }).check();
     await expect.poll(() => background(page)).not.toBe(light);
     const dark = await background(page);
-    const [themeCookie] = (await watched.context.cookies()).filter(({ name }) => name === 'gateway_theme');
+    const [themeCookie] = (await watched.context.cookies()).filter(
+      ({ name }) => name === 'gateway_theme',
+    );
     const stranger = await browser.newPage({ javaScriptEnabled: false, colorScheme: 'light' });
     const schemeOf = (path: string) =>
       stranger.page.goto(url + path).then(() => background(stranger.page));

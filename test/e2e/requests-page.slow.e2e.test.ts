@@ -244,7 +244,9 @@ describe.skipIf(!chromium.isAvailable)(`an agent that asks for a service${chromi
     await findButton('Ask an admin').click();
     await page.getByText('The admins are asked').waitFor();
     expect(await findAccessibilityProblems(page)).toEqual([]);
-    const [requestToAdmins] = successfulBodyOf(await world.admin.get('/v1/requests?status=open')).items;
+    const [requestToAdmins] = successfulBodyOf(
+      await world.admin.get('/v1/requests?status=open'),
+    ).items;
     expect(requestToAdmins).toMatchObject({
       tier: 'org',
       template: { key: 'gmail' },

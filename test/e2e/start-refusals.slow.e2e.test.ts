@@ -29,11 +29,14 @@ describe.concurrent('a wrong setting', () => {
     ['PORT', '70000', /65535/],
     ['DATA_DIR', '/dev/null/data', /choose another DATA_DIR/i],
     ...unknownNames,
-  ])('stops the program before anything is started, and is reported: %s=%s', async (wrongSettings) => {
-    await using dir = await createTemporaryDir();
-    await expectRefusal(dir.path, [wrongSettings]);
-    expect(await readdir(dir.path)).toEqual([]);
-  });
+  ])(
+    'stops the program before anything is started, and is reported: %s=%s',
+    async (wrongSettings) => {
+      await using dir = await createTemporaryDir();
+      await expectRefusal(dir.path, [wrongSettings]);
+      expect(await readdir(dir.path)).toEqual([]);
+    },
+  );
 
   test('stops the program before anything is started, and is reported, if it is the port of another server', async () => {
     await using dir = await createTemporaryDir();

@@ -159,7 +159,10 @@ describe('the command node start.ts', { timeout: 300_000 }, () => {
 test.for<[what: string, wrong: WrongSetting[]]>([
   ['values of the wrong form', wrongValues],
   ['names that are not settings', unknownNames],
-])('%s stop the program before anything is started, and the program reports each of them', async ([, wrong]) => {
-  await using dir = await createTemporaryDir();
-  await expectRefusal(dir.path, wrong);
-});
+])(
+  '%s stop the program before anything is started, and the program reports each of them',
+  async ([, wrong]) => {
+    await using dir = await createTemporaryDir();
+    await expectRefusal(dir.path, wrong);
+  },
+);

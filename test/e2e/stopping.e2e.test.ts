@@ -116,7 +116,8 @@ describe('changes of identities apply on every gateway', () => {
     await untilAllAnswer(family, 'unauthenticated');
     await pollUntil(
       async () =>
-        (await world.admin.get(`/v1/approvals/${openApprovalId}`)).body.reason === 'requester_revoked',
+        (await world.admin.get(`/v1/approvals/${openApprovalId}`)).body.reason ===
+        'requester_revoked',
       'the denial',
     );
     expect((await world.admin.post(`/v1/identities/${bot.id}/restore`)).status).toBe(409);
@@ -143,7 +144,10 @@ describe('changes of identities apply on every gateway', () => {
         `update approvals.approval set chain_checked_at = now() - interval '2 minutes' where id = $1`,
         [openApprovalId],
       );
-      return (await world.admin.get(`/v1/approvals/${openApprovalId}`)).body.reason === 'requester_expired';
+      return (
+        (await world.admin.get(`/v1/approvals/${openApprovalId}`)).body.reason ===
+        'requester_expired'
+      );
     }, 'the denial');
   });
 

@@ -161,8 +161,12 @@ describe('a suspended call, with two replicas of each component', () => {
       const agent = await createAgent(world.url, world.admin, `waits-to-${resolution}`);
       const path = `/wait/${resolution}`;
       const waitingCall = call(agent, path, { at: 1, prefer: 'wait=50' });
-      const listOpenApprovals = () => world.admin.get(`/v1/approvals?status=open&requester=${agent.id}`);
-      await pollUntil(async () => (await listOpenApprovals()).body.items.length === 1, 'the approval');
+      const listOpenApprovals = () =>
+        world.admin.get(`/v1/approvals?status=open&requester=${agent.id}`);
+      await pollUntil(
+        async () => (await listOpenApprovals()).body.items.length === 1,
+        'the approval',
+      );
       const [{ id }] = (await listOpenApprovals()).body.items;
       successfulBodyOf(await resolveApproval(id, { resolution }));
 

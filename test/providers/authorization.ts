@@ -98,7 +98,10 @@ function askedScopes(
   const readScopes = (name: string) =>
     (query.get(name) ?? '').split(separator).filter((scope) => scope !== '');
   if (parameter === undefined) return { user: [] };
-  const [user, botScopes] = [readScopes(parameter), bot === undefined ? [] : readScopes(bot.scope_parameter)];
+  const [user, botScopes] = [
+    readScopes(parameter),
+    bot === undefined ? [] : readScopes(bot.scope_parameter),
+  ];
   if (bot === undefined) return { user };
   return { ...(user.length > 0 && { user }), ...(botScopes.length > 0 && { bot: botScopes }) };
 }
@@ -140,5 +143,8 @@ function grantOf(
 function isBelow(given: string, registered: string): boolean {
   const [givenUrl, registeredUrl] = [URL.parse(given), new URL(registered)];
   if (givenUrl === null || givenUrl.origin !== registeredUrl.origin) return false;
-  return givenUrl.pathname === registeredUrl.pathname || givenUrl.pathname.startsWith(`${registeredUrl.pathname}/`);
+  return (
+    givenUrl.pathname === registeredUrl.pathname ||
+    givenUrl.pathname.startsWith(`${registeredUrl.pathname}/`)
+  );
 }

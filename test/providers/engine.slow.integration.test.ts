@@ -95,7 +95,10 @@ async function goToProvider(provider: Provider, body: object) {
   const member = memberOf(provider);
   const { browser } = member;
   const startedConnection = successfulBodyOf(await member.post('/v1/connections', body));
-  const { leavesTo } = await browser.press(await browser.open(startedConnection.authorization_url), '');
+  const { leavesTo } = await browser.press(
+    await browser.open(startedConnection.authorization_url),
+    '',
+  );
   if (leavesTo === null) throw new Error('the page leads nowhere');
   return { id: startedConnection.id as string, url: leavesTo };
 }
@@ -138,7 +141,9 @@ describe('the built-in template', () => {
       const path = `/v1/connections/${id}`;
       expectAccount(provider, successfulBodyOf(await member.get(path)));
       const { never_named: neverNamed, refresh } = provider.facts.token_answer;
-      const grantedScopes = grant.scopes[scheme.acts_as]?.filter((each) => !neverNamed.includes(each));
+      const grantedScopes = grant.scopes[scheme.acts_as]?.filter(
+        (each) => !neverNamed.includes(each),
+      );
       expect(successfulBodyOf(await member.get(path)).granted_scopes).toEqual(
         expect.arrayContaining(grantedScopes ?? []),
       );
@@ -210,53 +215,68 @@ function connectionBody(provider: string, name: string) {
 }
 
 describe('the account at', () => {
-  test.concurrent.for(keys)('%s is not connected when the person denies the request', async (key) => {
-    const provider = engine.provider(key);
-    const { url } = await goToProvider(provider, connectionBody(key, 'denied'));
-    const page = await returnToGateway(provider, engine.visit(url, 'deny'));
-    expect([page.status, textOf(page)]).toEqual([403, expect.stringContaining('did not allow it')]);
-  });
+  test.concurrent.for(keys)(
+    '%s is not connected when the person denies the request',
+    async (key) => {
+      const provider = engine.provider(key);
+      const { url } = await goToProvider(provider, connectionBody(key, 'denied'));
+      const page = await returnToGateway(provider, engine.visit(url, 'deny'));
+      expect([page.status, textOf(page)]).toEqual([
+        403,
+        expect.stringContaining('did not allow it'),
+      ]);
+    },
+  );
 
-  test.concurrent.for(keys)('%s is not connected with a code that was already used', async (key) => {
-    const provider = engine.provider(key);
-    const { code } = await connect(provider, connectionBody(key, 'first'));
-    const { url } = await goToProvider(provider, connectionBody(key, 'again'));
-    const { redirect } = engine.visit(url);
-    redirect?.searchParams.set('code', code);
-    const page = await memberOf(provider).browser.open(redirect?.href ?? '');
-    expect([page.status, textOf(page)]).toEqual([
-      502,
-      expect.stringContaining('gave no access token'),
-    ]);
-    expect(provider.refusals).toContain('token: unknown or used code');
-  });
+  test.concurrent.for(keys)(
+    '%s is not connected with a code that was already used',
+    async (key) => {
+      const provider = engine.provider(key);
+      const { code } = await connect(provider, connectionBody(key, 'first'));
+      const { url } = await goToProvider(provider, connectionBody(key, 'again'));
+      const { redirect } = engine.visit(url);
+      redirect?.searchParams.set('code', code);
+      const page = await memberOf(provider).browser.open(redirect?.href ?? '');
+      expect([page.status, textOf(page)]).toEqual([
+        502,
+        expect.stringContaining('gave no access token'),
+      ]);
+      expect(provider.refusals).toContain('token: unknown or used code');
+    },
+  );
 
-  test.concurrent.for(keys)('%s is not connected with a redirect URI that is not registered', async (key) => {
-    const provider = engine.provider(key);
-    const { url } = await goToProvider(provider, connectionBody(key, 'elsewhere'));
-    for (const other of ['https://evil.example/v1/connections/callback', `${world.url}/else`]) {
-      url.searchParams.set('redirect_uri', other);
-      const { page, redirect } = engine.visit(url);
-      if (provider.facts.redirect.refusal === 'page') expect(page).toBe('redirect_uri_mismatch');
-      else expect(redirect?.href).toContain(`${provider.app?.redirectUri}?error=`);
-    }
-  });
+  test.concurrent.for(keys)(
+    '%s is not connected with a redirect URI that is not registered',
+    async (key) => {
+      const provider = engine.provider(key);
+      const { url } = await goToProvider(provider, connectionBody(key, 'elsewhere'));
+      for (const other of ['https://evil.example/v1/connections/callback', `${world.url}/else`]) {
+        url.searchParams.set('redirect_uri', other);
+        const { page, redirect } = engine.visit(url);
+        if (provider.facts.redirect.refusal === 'page') expect(page).toBe('redirect_uri_mismatch');
+        else expect(redirect?.href).toContain(`${provider.app?.redirectUri}?error=`);
+      }
+    },
+  );
 
-  test.concurrent.for(keysWithScopes)('%s does not get a scope that the provider does not know', async (key) => {
-    const provider = engine.provider(key);
-    const [known = ''] = Object.keys(schemeOf(key).flow.scopes);
-    const body = { provider: key, name: 'unknown', scopes: [known, 'nobody.knows'] };
-    const { url } = await goToProvider(provider, body);
-    const end = engine.visit(url);
-    expect(provider.refusals).toContainEqual(expect.stringContaining('nobody.knows'));
-    if (end.redirect === undefined) return;
-    const page = await returnToGateway(provider, end);
-    const isDropped = provider.facts.unknown_scope === 'dropped';
-    expect([page.status, textOf(page)]).toEqual([
-      isDropped ? 200 : 403,
-      expect.stringContaining(isDropped ? 'nobody.knows' : 'did not give access (invalid_scope)'),
-    ]);
-  });
+  test.concurrent.for(keysWithScopes)(
+    '%s does not get a scope that the provider does not know',
+    async (key) => {
+      const provider = engine.provider(key);
+      const [known = ''] = Object.keys(schemeOf(key).flow.scopes);
+      const body = { provider: key, name: 'unknown', scopes: [known, 'nobody.knows'] };
+      const { url } = await goToProvider(provider, body);
+      const end = engine.visit(url);
+      expect(provider.refusals).toContainEqual(expect.stringContaining('nobody.knows'));
+      if (end.redirect === undefined) return;
+      const page = await returnToGateway(provider, end);
+      const isDropped = provider.facts.unknown_scope === 'dropped';
+      expect([page.status, textOf(page)]).toEqual([
+        isDropped ? 200 : 403,
+        expect.stringContaining(isDropped ? 'nobody.knows' : 'did not give access (invalid_scope)'),
+      ]);
+    },
+  );
 
   test.concurrent.for(keysWithRefresh)(
     '%s must be connected again after the person has ended the access at the provider',

@@ -167,7 +167,9 @@ function dispatch(
       return answerRevocation(provider, request);
     }
   }
-  const apiProvider = [...providers.values()].find((provider) => hostsOf(provider).includes(url.host));
+  const apiProvider = [...providers.values()].find((provider) =>
+    hostsOf(provider).includes(url.host),
+  );
   if (apiProvider !== undefined) return answerWithToken(apiProvider, request);
   strays.push(`${method} ${url.href}`);
   return { status: 404, body: {} };

@@ -64,7 +64,8 @@ function differencesOf(row: OauthProvider, facts: ProviderFacts): string[] {
     documented: string | boolean,
   ) => {
     if (facts.doubtful.some((doubtful) => doubtful === field)) return;
-    if (ownValue !== documented) foundDifferences.push(`${key} ${field}: ${ownValue}, not ${documented}`);
+    if (ownValue !== documented)
+      foundDifferences.push(`${key} ${field}: ${ownValue}, not ${documented}`);
   };
   const fillUrl = (text: string) => fillPlaceholders(key, text);
   const describeRevocation = (from?: { style: string; url: string }) =>
@@ -76,7 +77,11 @@ function differencesOf(row: OauthProvider, facts: ProviderFacts): string[] {
       documented.includes(ownValue) ? ownValue : documented.join(' or '),
     );
   const expectNothingAbsent = (field: string, absentNames: readonly string[]) =>
-    compareField(field, absentNames.length === 0 ? 'all' : `without ${absentNames.join(' ')}`, 'all');
+    compareField(
+      field,
+      absentNames.length === 0 ? 'all' : `without ${absentNames.join(' ')}`,
+      'all',
+    );
 
   compareField(
     'authorization_url',
@@ -167,7 +172,9 @@ describe('the rows in oauth-providers/', () => {
   test('differ from the documentation of the provider only where a difference is listed as intended', () => {
     const foundDifferences = providers.flatMap(({ row, facts }) => differencesOf(row, facts));
 
-    expect(foundDifferences.toSorted()).toEqual(allowedDifferences.map(({ about }) => about).toSorted());
+    expect(foundDifferences.toSorted()).toEqual(
+      allowedDifferences.map(({ about }) => about).toSorted(),
+    );
   });
 
   test.for(providers)(
@@ -195,9 +202,12 @@ describe('the rows in oauth-providers/', () => {
     },
   );
 
-  test.for(providers)('for $key ask by default only for scopes that users can grant', ({ row, facts }) => {
-    expect(unknownScopes(facts, [...row.scopes_always, ...row.scopes_default])).toEqual([]);
-  });
+  test.for(providers)(
+    'for $key ask by default only for scopes that users can grant',
+    ({ row, facts }) => {
+      expect(unknownScopes(facts, [...row.scopes_always, ...row.scopes_default])).toEqual([]);
+    },
+  );
 });
 
 /** The OAuth schemes of the built-in templates, each with the facts about its provider. */
@@ -208,7 +218,7 @@ const schemes = accountSchemes.flatMap((each) => {
 
 describe('the built-in template', () => {
   test.for(schemes)(
-    "$key has the URLs of its provider, and only scopes that its kind of token can have",
+    '$key has the URLs of its provider, and only scopes that its kind of token can have',
     ({ scheme: { provider, acts_as: kind }, flow, facts, actions }) => {
       const fillUrl = (text: string) => fillPlaceholders(provider, text);
 

@@ -89,10 +89,12 @@ export function issueTokens(
   const name = `${provider.key}-${kind}-${randomUUID()}`;
   const isRenewable = grant.isLasting && provider.facts.token_answer.refresh !== 'none';
   const newRefresh = isRenewable ? `CANARY-refresh-${name}` : null;
-  const refresh = earlierTokens !== undefined && keepsRefreshToken ? earlierTokens.refresh : newRefresh;
+  const refresh =
+    earlierTokens !== undefined && keepsRefreshToken ? earlierTokens.refresh : newRefresh;
   const tokens = { access: `CANARY-access-${name}`, refresh };
   if (earlierTokens !== undefined) provider.accessTokens.delete(earlierTokens.access);
-  if (earlierTokens?.refresh && earlierTokens.refresh !== refresh) provider.refreshTokens.delete(earlierTokens.refresh);
+  if (earlierTokens?.refresh && earlierTokens.refresh !== refresh)
+    provider.refreshTokens.delete(earlierTokens.refresh);
   provider.accessTokens.set(tokens.access, { grant, kind });
   if (refresh !== null) provider.refreshTokens.set(refresh, { grant, kind });
   grant.tokens[kind] = tokens;

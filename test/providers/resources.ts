@@ -16,7 +16,9 @@ export function answerWithToken(provider: Provider, request: EngineRequest): Eng
   const token = tokenOf(provider, request);
   const issuedToken = accessTokens.get(token);
   if (issuedToken === undefined) return refuse(401, 'invalid_token');
-  const absentHeader = facts.api.required_headers.find((name) => request.headers[name] === undefined);
+  const absentHeader = facts.api.required_headers.find(
+    (name) => request.headers[name] === undefined,
+  );
   if (absentHeader !== undefined) return refuse(400, `without the header ${absentHeader}`);
   const account = facts.accounts.find(
     ({ method, url }) => method === request.method && isLike(url, request.url),

@@ -83,12 +83,14 @@ export const accountSchemes: readonly AccountScheme[] = templateFiles
     return Object.entries(parsedTemplate.components.securitySchemes).flatMap(([name, each]) => {
       const scheme = oauthScheme.safeParse(each).data;
       if (scheme === undefined) return [];
-      const actions = operations.map(({ operationId, risk, security: actionSecurity = parsedTemplate.security }) => ({
-        action: operationId,
-        isRead: risk === 'read',
-        isUsable: actionSecurity.some((alternative) => Object.keys(alternative).join() === name),
-        scopes: actionSecurity.flatMap((alternative) => alternative[name] ?? []),
-      }));
+      const actions = operations.map(
+        ({ operationId, risk, security: actionSecurity = parsedTemplate.security }) => ({
+          action: operationId,
+          isRead: risk === 'read',
+          isUsable: actionSecurity.some((alternative) => Object.keys(alternative).join() === name),
+          scopes: actionSecurity.flatMap((alternative) => alternative[name] ?? []),
+        }),
+      );
       const server = parsedTemplate.servers.find((each) => each.for?.includes(name) ?? true);
       const variables = Object.entries(server?.variables ?? {}).flatMap(
         ([variable, { default: defaultValue }]) => (defaultValue === undefined ? [variable] : []),

@@ -75,8 +75,13 @@ export function authenticate(
     throw new Refused('invalid_client', `the client must not authenticate by ${method}`);
   }
   const [, encodedPair = ''] = /^Basic (.+)$/.exec(authorization ?? '') ?? [];
-  const basicCredentials = Buffer.from(encodedPair, 'base64').toString().split(':').map(decodeURIComponent);
-  const [id, secret] = isSecretInBody ? [fields['client_id'], fields['client_secret']] : basicCredentials;
+  const basicCredentials = Buffer.from(encodedPair, 'base64')
+    .toString()
+    .split(':')
+    .map(decodeURIComponent);
+  const [id, secret] = isSecretInBody
+    ? [fields['client_id'], fields['client_secret']]
+    : basicCredentials;
   if (app === null || id !== app.clientId || secret !== app.clientSecret) {
     throw new Refused('invalid_client', 'wrong client or secret');
   }
@@ -143,7 +148,8 @@ function withTokens(
   const scopesAt = bot === undefined ? userScopesAt : bot.granted_scopes_at;
   // At providers where a parameter of the token request asks for a refresh token, only tokens that
   // can be refreshed expire.
-  const mayAskForRefreshToken = Object.keys(provider.facts.refresh_needs.token_parameters).length > 0;
+  const mayAskForRefreshToken =
+    Object.keys(provider.facts.refresh_needs.token_parameters).length > 0;
   const hasExpiry = grant.isLasting || !mayAskForRefreshToken;
   const members = {
     access_token: tokens.access,

@@ -159,7 +159,9 @@ export async function runSideBySide(run: Run): Promise<Outcome> {
       ...judgeDeliveries(watch.eventCounts, receiver),
       ...(await listUnreadableRecords(tables)),
       ...deployment.crashes,
-      ...(chainVerification.valid === true ? [] : [`the audit chain: ${JSON.stringify(chainVerification)}`]),
+      ...(chainVerification.valid === true
+        ? []
+        : [`the audit chain: ${JSON.stringify(chainVerification)}`]),
     ],
   };
 }

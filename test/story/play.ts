@@ -58,7 +58,9 @@ export async function playStory({
 
   const webhook = await expectBody(user.post('/v1/webhooks', { url: receiver.url }), 201);
   receiver.secret = webhook.secret;
-  await until(async () => (await expectBody(user.get(`/v1/webhooks/${webhook.id}`))).status === 'active');
+  await until(
+    async () => (await expectBody(user.get(`/v1/webhooks/${webhook.id}`))).status === 'active',
+  );
   say(`subscribed webhook ${webhook.id}; its endpoint answered the handshake`);
   await using feed = await openFeed(origin, user.cookie);
 
@@ -179,7 +181,9 @@ async function rememberPermission(
   );
   await resumeUntilCalled(bot, envelope.approval_id);
   const before = github.hits.length;
-  const directAnswer = await expectBody(bot.post('/v1/actions/call', createIssueCall('No need to ask')));
+  const directAnswer = await expectBody(
+    bot.post('/v1/actions/call', createIssueCall('No need to ask')),
+  );
   assert.equal(directAnswer.status, 'called');
   assert.equal(github.hits.length, before + 1);
   const { items } = await expectBody(user.get('/v1/rules'));

@@ -20,6 +20,7 @@ export async function writeCertificate(name: string): Promise<CertificateFiles> 
   const [key, authority] = [join(folder, 'key.pem'), join(folder, 'certificate.pem')];
   await writeFile(key, certificate.key, { mode: 0o600 });
   await writeFile(authority, certificate.cert);
-  if (process.geteuid?.() === 0) for (const path of [folder, key]) await chown(path, 65_534, 65_534);
+  if (process.geteuid?.() === 0)
+    for (const path of [folder, key]) await chown(path, 65_534, 65_534);
   return { key, authority, [Symbol.asyncDispose]: () => rm(folder, { recursive: true }) };
 }

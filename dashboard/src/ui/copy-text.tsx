@@ -24,7 +24,7 @@ export function CopyText(props: { label: string; text: string }) {
     <div>
       <p class="text-sm text-ink-soft">{props.label}</p>
       {/* On a phone the button is below the text, so that long texts do not break into many lines.
-          */}
+       */}
       <div class="mt-1 grid gap-2 sm:flex sm:items-start">
         <code
           ref={(element) => (shownElement = element)}

@@ -74,10 +74,13 @@ describe('a request', () => {
     [{ 'sec-fetch-site': 'cross-site' }, false, true],
     [{ 'sec-fetch-site': 'none' }, false, true],
     [{ origin: 'http://127.0.0.1:8080.evil.example' }, false, true],
-  ])('with the headers %j comes from the gateway’s own site: %s, from another site: %s', ([headers, own, foreign]) => {
-    expect(isOwnOrigin(localSite, headers)).toBe(own);
-    expect(isForeignOrigin(localSite, headers)).toBe(foreign);
-  });
+  ])(
+    'with the headers %j comes from the gateway’s own site: %s, from another site: %s',
+    ([headers, own, foreign]) => {
+      expect(isOwnOrigin(localSite, headers)).toBe(own);
+      expect(isForeignOrigin(localSite, headers)).toBe(foreign);
+    },
+  );
 });
 
 describe('the session cookie', () => {

@@ -158,13 +158,16 @@ describe('the body of a call', () => {
     ['GitHub', 'github'],
     ['Google Calendar', 'google_calendar'],
     ['org/GitHub', 'org/github'],
-  ])('with the service %s is refused, and the error suggests the name %s', ([service, suggestion]) => {
-    expect(() => parse({ service, action: 'a' })).toThrow(
-      expect.objectContaining({
-        details: { issues: [expect.objectContaining({ did_you_mean: suggestion })] },
-      }),
-    );
-  });
+  ])(
+    'with the service %s is refused, and the error suggests the name %s',
+    ([service, suggestion]) => {
+      expect(() => parse({ service, action: 'a' })).toThrow(
+        expect.objectContaining({
+          details: { issues: [expect.objectContaining({ did_you_mean: suggestion })] },
+        }),
+      );
+    },
+  );
 });
 
 describe('the body of a call through a connection', () => {

@@ -91,7 +91,10 @@ export function parseDryRun({ connection, ...body }: ValidateBody, limits: CallL
     (field) => body[field] !== undefined,
   );
   refuseIssues(
-    extraFields.map((path) => ({ path, message: 'does not go with connection; use method and url' })),
+    extraFields.map((path) => ({
+      path,
+      message: 'does not go with connection; use method and url',
+    })),
   );
   return parseConnectionHttp({ ...body, connection }, limits);
 }

@@ -32,7 +32,10 @@ describe('the types parameter', () => {
         code: 'invalid_request',
         details: {
           issues: [
-            expect.objectContaining({ path: 'types', ...(suggestion ? { did_you_mean: suggestion } : {}) }),
+            expect.objectContaining({
+              path: 'types',
+              ...(suggestion ? { did_you_mean: suggestion } : {}),
+            }),
           ],
         },
       }),

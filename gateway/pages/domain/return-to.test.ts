@@ -90,11 +90,14 @@ describe('the path to return to after sign-in', () => {
     ['com.example.app:/cb', 'com.example.app:'],
     ['cursor://host/cb', 'cursor:'],
     ['my-editor://host/cb', 'my-editor:'],
-  ] as const)('allows forms to lead to the client at %s and to nobody else', ([redirectUri, target]) => {
-    const query = new URLSearchParams({ redirect_uri: redirectUri }).toString();
-    const schemes = new Set(['my-editor']);
-    expect(formTargetsOf(`/oauth/authorize?${query}`, schemes)).toEqual([target]);
-  });
+  ] as const)(
+    'allows forms to lead to the client at %s and to nobody else',
+    ([redirectUri, target]) => {
+      const query = new URLSearchParams({ redirect_uri: redirectUri }).toString();
+      const schemes = new Set(['my-editor']);
+      expect(formTargetsOf(`/oauth/authorize?${query}`, schemes)).toEqual([target]);
+    },
+  );
 
   test.for([
     'x; script-src *',

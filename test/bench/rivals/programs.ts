@@ -40,7 +40,10 @@ export async function startExecutor(folder: string, upstreamUrl: string): Promis
     startProgram(
       [
         join(folder, 'node_modules/executor/bin/executor'),
-        ...['web', '--port', String(executorPort), '--scope', scope, '--auth-token', token],
+        'web',
+        `--port=${executorPort}`,
+        `--scope=${scope}`,
+        `--auth-token=${token}`,
       ],
       { PATH: process.env['PATH'], HOME: home, EXECUTOR_DATA_DIR: join(home, 'data') },
       folder,
@@ -86,8 +89,11 @@ export async function startSupergateway(folder: string, upstreamUrl: string): Pr
     startProgram(
       [
         join(folder, 'node_modules/supergateway/dist/index.js'),
-        ...['--stdio', server.join(' '), '--outputTransport', 'streamableHttp', '--stateful'],
-        ...['--port', String(supergatewayPort), '--logLevel', 'none'],
+        `--stdio=${server.join(' ')}`,
+        '--outputTransport=streamableHttp',
+        '--stateful',
+        `--port=${supergatewayPort}`,
+        '--logLevel=none',
       ],
       { PATH: process.env['PATH'] },
       folder,
@@ -122,7 +128,9 @@ async function openSession(
 ): Promise<Target> {
   const accepting = { ...headers, accept: 'application/json, text/event-stream' };
   const opened = await post(url, accepting, {
-    ...{ jsonrpc: '2.0', id: 1, method: 'initialize' },
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'initialize',
     params: {
       protocolVersion: '2025-06-18',
       capabilities: {},

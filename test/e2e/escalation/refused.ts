@@ -61,7 +61,10 @@ const createPostWithType = (type: string, body: unknown) => ({
   body,
 });
 /** Creates a call that puts the value of a secret into the header. */
-const createCallWithSecret = (key: string) => ({ ...postCall, secrets: [{ name: 'token', in: 'header', key }] });
+const createCallWithSecret = (key: string) => ({
+  ...postCall,
+  secrets: [{ name: 'token', in: 'header', key }],
+});
 
 /**
  * Calls with headers or parameters that make some upstreams handle another request than the

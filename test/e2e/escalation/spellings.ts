@@ -44,7 +44,10 @@ const spellingsInBody = (
       'the text of a multipart form',
       withContentType('multipart/form-data; boundary=b', multipartBody),
     ],
-    ['a file instead of a value', withContentType('multipart/form-data', { to: { base64: 'Ym9zcw==' } })],
+    [
+      'a file instead of a value',
+      withContentType('multipart/form-data', { to: { base64: 'Ym9zcw==' } }),
+    ],
   ] as const
 ).map(([what, call]): DeniedCall => ({
   what: `${what}, in a body`,

@@ -109,7 +109,7 @@ export const mutationsOfServices: Record<string, Mutation> = {
     },
     outcome: staleOutcome('template'),
   },
-  "a new template of the user with the key of the built-in template": {
+  'a new template of the user with the key of the built-in template': {
     tier: 'global',
     async change(scene) {
       const { admin, document } = scene;

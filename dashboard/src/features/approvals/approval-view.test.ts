@@ -109,19 +109,9 @@ describe('the card of a call', () => {
     ['ran', endedApproval({ status: 'executed' }), 'asked to', 'What it did'],
     ['may have run', endedApproval(unknownOutcome), 'asked to', 'What it may have done'],
     ['failed', endedApproval(failed), 'asked to', 'What it would have done'],
-    [
-      'was stopped',
-      endedApproval({ status: 'cancelled' }),
-      'asked to',
-      'What it would have done',
-    ],
+    ['was stopped', endedApproval({ status: 'cancelled' }), 'asked to', 'What it would have done'],
     ['was denied', anApproval({ status: 'denied' }), 'asked to', 'What it would have done'],
-    [
-      'expired undecided',
-      anApproval({ status: 'expired' }),
-      'asked to',
-      'What it would have done',
-    ],
+    ['expired undecided', anApproval({ status: 'expired' }), 'asked to', 'What it would have done'],
   ])('has the words "$2" and the heading "$3" if the call %s', ([, approval, wants, does]) => {
     expect(cardWords[progressOf(approval)]).toMatchObject({ wants, does });
   });

@@ -24,9 +24,12 @@ describe('a remembered rule', () => {
     ['a single star is one segment', 'http:POST:a.example/*/x', 'http:POST:a.example/b/c/x', false],
     ['ANY is any method', 'http:ANY:a.example/**', 'http:PUT:a.example/x', true],
     ['ANY is no wildcard for an action', 'github:ANY:x', 'github:list:x', false],
-  ])('with the pattern "$1" covers a waiting call with the key "$2": $3 (%s)', (_, pattern, key, expected) => {
-    expect(isCovered([pattern], waitingApproval(key))).toBe(expected);
-  });
+  ])(
+    'with the pattern "$1" covers a waiting call with the key "$2": $3 (%s)',
+    (_, pattern, key, expected) => {
+      expect(isCovered([pattern], waitingApproval(key))).toBe(expected);
+    },
+  );
 
   test('covers a waiting call only when it covers every permission key of that call', () => {
     const both = waitingApproval('', {

@@ -46,13 +46,16 @@ describe('the refused credentials of a call', () => {
   test.for([
     ['a member', ann, null],
     ['an admin', admin, '/connect/repair/c1'],
-  ] as const)('include one of the org, which only an admin can connect again: %s', ([, me, repairPath]) => {
-    const approval = approvalWith({ kind: 'connection', name: 'org/github' });
-    const connections = [connection({ tier: 'org', owner_id: null })];
-    expect(refusedCredentialsOf(me, approval, { secrets: [], connections })).toEqual([
-      { kind: 'connection', name: 'org/github', refusedAt, repairPath },
-    ]);
-  });
+  ] as const)(
+    'include one of the org, which only an admin can connect again: %s',
+    ([, me, repairPath]) => {
+      const approval = approvalWith({ kind: 'connection', name: 'org/github' });
+      const connections = [connection({ tier: 'org', owner_id: null })];
+      expect(refusedCredentialsOf(me, approval, { secrets: [], connections })).toEqual([
+        { kind: 'connection', name: 'org/github', refusedAt, repairPath },
+      ]);
+    },
+  );
 
   test('do not include a working credential, or one with the same name in the other tier', () => {
     const approval = approvalWith({ kind: 'secret', name: 'token' });

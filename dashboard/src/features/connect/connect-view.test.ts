@@ -112,18 +112,21 @@ describe('the ways to connect', () => {
     { ways: ['app', 'token'], hasApp: false, first: 'token' },
     { ways: ['account', 'app'], hasApp: false, first: 'account' },
     { ways: ['app'], hasApp: false, first: 'app' },
-  ] as const)('$ways lead to the preselection of $first (provider app: $hasApp)', ({ ways, hasApp, first }) => {
-    const waysByName = {
-      account: { secrets: [], account },
-      token: { secrets: [token], account: null },
-      app: { secrets: [app], account: null },
-    };
-    const at = findFirstWayIndex(
-      ways.map((name) => waysByName[name]),
-      (way) => way.account === null || hasApp,
-    );
-    expect(ways[at]).toBe(first);
-  });
+  ] as const)(
+    '$ways lead to the preselection of $first (provider app: $hasApp)',
+    ({ ways, hasApp, first }) => {
+      const waysByName = {
+        account: { secrets: [], account },
+        token: { secrets: [token], account: null },
+        app: { secrets: [app], account: null },
+      };
+      const at = findFirstWayIndex(
+        ways.map((name) => waysByName[name]),
+        (way) => way.account === null || hasApp,
+      );
+      expect(ways[at]).toBe(first);
+    },
+  );
 });
 
 describe('a name for a secret or connection', () => {

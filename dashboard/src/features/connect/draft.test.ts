@@ -47,7 +47,10 @@ describe('a person who comes back from the provider', () => {
   test.for<[string, Connection[]]>([
     ['an account that was not granted access again', [account({})]],
     ['an account whose access has ended', [account({ ...grantedNow, status: 'needs_reauth' })]],
-    ['an account of an earlier release, without the time of the grant', [account({ granted_at: null })]],
+    [
+      'an account of an earlier release, without the time of the grant',
+      [account({ granted_at: null })],
+    ],
     ['no account', []],
     ['another account', [{ ...grantedNow, id: 'c2' }]],
   ])('with %s counts as having refused, also after a reload', ([, accounts]) => {

@@ -81,7 +81,7 @@ function HomeOfOwner() {
                   </For>
                 </div>
                 {/* Not shown without an answer, because then it is unknown whether something waits.
-                    */}
+                 */}
                 <Show when={approvals.data !== undefined || waiting().length > 0}>
                   <WaitingList
                     items={waiting()}

@@ -65,7 +65,12 @@ describe('the beginning of the period for which calls are counted', () => {
   const now = Date.parse('2026-11-24T12:00:00.000Z');
 
   test.for([
-    ['the time of the previous visit', '2026-11-24T09:30:00.000Z', '2026-11-24T09:30:00.000Z', true],
+    [
+      'the time of the previous visit',
+      '2026-11-24T09:30:00.000Z',
+      '2026-11-24T09:30:00.000Z',
+      true,
+    ],
     [
       'the first time with counts, if the previous visit was earlier',
       '2026-01-01T00:00:00.000Z',
