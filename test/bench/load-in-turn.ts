@@ -18,8 +18,8 @@ export interface LoadFigures {
 }
 
 /**
- * Sends calls to the targets in turn, and keeps a fixed number of calls in flight. Throws if any
- * answer is not 2xx. Times are in milliseconds.
+ * Sends calls to the targets in turn, and keeps a fixed number of calls in flight: one for each
+ * target if there are enough targets. Throws if any answer is not 2xx. Times are in milliseconds.
  */
 export async function measureInTurn(
   targets: readonly Target[],
@@ -31,15 +31,20 @@ export async function measureInTurn(
   );
   const readCpu = () => Promise.all(trees.map(([, tree]) => cpuSecondsOf(tree)));
   const durations: number[] = [];
-  let nextIndex = 0;
+  // A target waits here until its call has ended, so that a session never has two calls in flight.
+  const waitingTargets = Array.from(
+    { length: Math.max(targets.length, inFlight) },
+    (_, index) => targets[index % targets.length],
+  );
   const cpuBefore = await readCpu();
   const startedAt = performance.now();
   const endsAt = startedAt + seconds * 1_000;
   const callInTurn = async () => {
     while (performance.now() < endsAt) {
-      const target = targets[nextIndex % targets.length];
-      nextIndex += 1;
-      if (target !== undefined) durations.push(await timeCall(dispatcher, target));
+      const target = waitingTargets.shift();
+      if (target === undefined) throw new Error('There is no target to call.');
+      durations.push(await timeCall(dispatcher, target));
+      waitingTargets.push(target);
     }
   };
   await Promise.all(Array.from({ length: inFlight }, callInTurn));
