@@ -105,10 +105,7 @@ export async function forwardOauth(app: FastifyInstance, options: ForwardOptions
     });
     return { statusCode, headers, bytes: Buffer.from(await body.arrayBuffer()) };
   };
-  const forwardRequest = async (
-    request: FastifyRequest,
-    reply: FastifyReply,
-  ): Promise<FastifyReply> => {
+  const forwardRequest = async (request: FastifyRequest, reply: FastifyReply) => {
     if (pool === null) throw authUnavailableError();
     const { statusCode, headers, bytes } = await sendToAuth(pool, request).catch(
       (error: unknown) => {

@@ -1,16 +1,23 @@
-import type { UseQueryResult } from '@tanstack/solid-query';
 import { Match, Show, Switch } from 'solid-js';
 import type { JSX } from 'solid-js';
 
 import { Spinner } from './icon.tsx';
 import { ErrorNotice } from './notice.tsx';
 
+/** What is read of a query, which may be one whose pages are loaded one after another. */
+interface LoadedQuery<Data> {
+  readonly data: Data | undefined;
+  readonly error: Error | null;
+  readonly isPending: boolean;
+  refetch(): Promise<unknown>;
+}
+
 /**
  * Shows the answer of a query, or its error. If a later request fails, the error is shown above the
  * earlier answer.
  */
 export function Loaded<Data>(props: {
-  query: UseQueryResult<Data>;
+  query: LoadedQuery<Data>;
   children: (data: () => NonNullable<Data>) => JSX.Element;
 }) {
   const retry = () => void props.query.refetch();

@@ -12,7 +12,7 @@ import { askAgainMs, identitiesQuery } from '../agents/agents.queries.ts';
 import { servicesQuery } from '../connect/connect.queries.ts';
 import { referenceOf } from '../connect/connect-view.ts';
 import { Empty, Rows } from '../home/home-section.tsx';
-import { KeyedList } from '../services/keyed-list.tsx';
+import { KeyedList } from '../../ui/keyed-list.tsx';
 import { useMe } from '../session/session.tsx';
 import {
   daysChoices,

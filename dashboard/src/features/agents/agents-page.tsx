@@ -1,10 +1,11 @@
 import { useSearchParams } from '@solidjs/router';
 import { useInfiniteQuery, useQuery } from '@tanstack/solid-query';
-import { For, Match, Show, Switch, createMemo, createSignal } from 'solid-js';
+import { For, Show, createMemo, createSignal } from 'solid-js';
 
 import { serverNowMs } from '../../api/server-clock.ts';
 import { Button } from '../../ui/button.tsx';
-import { Spinner } from '../../ui/icon.tsx';
+import { Loaded } from '../../ui/loaded.tsx';
+import { MoreButton } from '../../ui/more-button.tsx';
 import { ErrorNotice } from '../../ui/notice.tsx';
 import { useTitle } from '../../ui/title.ts';
 import { VisibleText } from '../../ui/visible-text.tsx';
@@ -59,34 +60,20 @@ export function AgentsPage() {
         </div>
       </Show>
       <div class="mt-4 grid grid-cols-[minmax(0,1fr)] gap-6">
-        <Switch>
-          <Match when={identities.data}>
-            <Show when={identities.error}>{(error) => <ErrorNotice error={error()} />}</Show>
-            <Show when={people().length === 0 && !isAdding() && !identities.hasNextPage}>
-              <NoAgents onAdd={() => setSearch({ add: '1' })} />
-            </Show>
-            <Show when={mine().length > 0}>
-              <PauseAll agents={mine()} />
-            </Show>
-            <People people={people()} />
-            <Show when={identities.hasNextPage}>
-              <Button
-                disabled={identities.isFetchingNextPage}
-                onClick={() => void identities.fetchNextPage()}
-              >
-                {identities.isFetchingNextPage ? 'Loading…' : 'Show more'}
-              </Button>
-            </Show>
-          </Match>
-          <Match when={identities.error}>
-            {(error) => <ErrorNotice error={error()} onRetry={() => void identities.refetch()} />}
-          </Match>
-          <Match when={identities.isPending}>
-            <p class="flex items-center gap-3 py-6 text-ink-soft" role="status">
-              <Spinner /> Loading…
-            </p>
-          </Match>
-        </Switch>
+        <Loaded query={identities}>
+          {() => (
+            <>
+              <Show when={people().length === 0 && !isAdding() && !identities.hasNextPage}>
+                <NoAgents onAdd={() => setSearch({ add: '1' })} />
+              </Show>
+              <Show when={mine().length > 0}>
+                <PauseAll agents={mine()} />
+              </Show>
+              <People people={people()} />
+              <MoreButton query={identities} />
+            </>
+          )}
+        </Loaded>
       </div>
     </main>
   );

@@ -11,7 +11,7 @@ import { TabLinks } from '../../ui/tab-links.tsx';
 import { useTitle } from '../../ui/title.ts';
 import { connectionsQuery, secretsQuery, servicesQuery } from '../connect/connect.queries.ts';
 import { useMe } from '../session/session.tsx';
-import { KeyedList } from '../services/keyed-list.tsx';
+import { KeyedList } from '../../ui/keyed-list.tsx';
 import { Loading } from '../services/parts.tsx';
 import { serviceReferenceOf } from '../services/service-view.ts';
 import { AccountCard } from './account-card.tsx';

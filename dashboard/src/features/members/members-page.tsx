@@ -1,10 +1,11 @@
 import { useSearchParams } from '@solidjs/router';
 import { useInfiniteQuery } from '@tanstack/solid-query';
-import { For, Match, Show, Switch, createMemo, createSignal } from 'solid-js';
+import { Show, createMemo, createSignal } from 'solid-js';
 
 import { Button } from '../../ui/button.tsx';
-import { Spinner } from '../../ui/icon.tsx';
-import { ErrorNotice } from '../../ui/notice.tsx';
+import { KeyedList } from '../../ui/keyed-list.tsx';
+import { Loaded } from '../../ui/loaded.tsx';
+import { MoreButton } from '../../ui/more-button.tsx';
 import { useTitle } from '../../ui/title.ts';
 import { askAgainMs } from '../agents/agents.queries.ts';
 import { useMe } from '../session/session.tsx';
@@ -28,12 +29,7 @@ export function MembersPage() {
 
   const all = createMemo(() => members.data?.pages.flatMap(({ items }) => items) ?? []);
   const removedCount = () => all().filter(({ status }) => status === 'revoked').length;
-  const shownIds = createMemo(() =>
-    all()
-      .filter(({ status }) => showsRemoved() || status !== 'revoked')
-      .map(({ id }) => id),
-  );
-  const memberOf = (id: string) => all().find((member) => member.id === id);
+  const shown = () => all().filter(({ status }) => showsRemoved() || status !== 'revoked');
 
   return (
     <main id="content" class="mx-auto max-w-3xl px-3 py-4 sm:px-6 sm:py-8">
@@ -60,49 +56,35 @@ export function MembersPage() {
         </div>
       </Show>
       <div class="mt-4 grid grid-cols-[minmax(0,1fr)] gap-4">
-        <Switch>
-          <Match when={members.data}>
-            <Show when={members.error}>{(error) => <ErrorNotice error={error()} />}</Show>
-            <ul class="divide-y divide-line rounded-xl border border-line bg-surface">
-              <For each={shownIds()}>
-                {(id) => (
-                  <Show when={memberOf(id)}>
-                    {(member) => (
-                      <MemberRow member={member()} isMe={id === me().id} canChange={canChange()} />
-                    )}
-                  </Show>
-                )}
-              </For>
-            </ul>
-            <div class="flex flex-wrap gap-2">
-              <Show when={members.hasNextPage}>
-                <Button
-                  disabled={members.isFetchingNextPage}
-                  onClick={() => void members.fetchNextPage()}
-                >
-                  {members.isFetchingNextPage ? 'Loading…' : 'Show more'}
-                </Button>
-              </Show>
-              <Show when={removedCount() > 0}>
-                <Button
-                  look="quiet"
-                  aria-expanded={showsRemoved()}
-                  onClick={() => setShowsRemoved((shown) => !shown)}
-                >
-                  {showsRemoved() ? 'Hide' : 'Show'} removed people ({removedCount()})
-                </Button>
-              </Show>
-            </div>
-          </Match>
-          <Match when={members.error}>
-            {(error) => <ErrorNotice error={error()} onRetry={() => void members.refetch()} />}
-          </Match>
-          <Match when={members.isPending}>
-            <p class="flex items-center gap-3 py-6 text-ink-soft" role="status">
-              <Spinner /> Loading…
-            </p>
-          </Match>
-        </Switch>
+        <Loaded query={members}>
+          {() => (
+            <>
+              <ul class="divide-y divide-line rounded-xl border border-line bg-surface">
+                <KeyedList items={shown()} keyOf={({ id }) => id}>
+                  {(member) => (
+                    <MemberRow
+                      member={member()}
+                      isMe={member().id === me().id}
+                      canChange={canChange()}
+                    />
+                  )}
+                </KeyedList>
+              </ul>
+              <div class="flex flex-wrap gap-2">
+                <MoreButton query={members} />
+                <Show when={removedCount() > 0}>
+                  <Button
+                    look="quiet"
+                    aria-expanded={showsRemoved()}
+                    onClick={() => setShowsRemoved((isShown) => !isShown)}
+                  >
+                    {showsRemoved() ? 'Hide' : 'Show'} removed people ({removedCount()})
+                  </Button>
+                </Show>
+              </div>
+            </>
+          )}
+        </Loaded>
       </div>
     </main>
   );

@@ -7,7 +7,7 @@ import { VisibleText } from '../../ui/visible-text.tsx';
 import { RiskBadge } from '../../features/approvals/risk-badge.tsx';
 import { shortenSummary } from '../connect/connect-view.ts';
 import { useMe } from '../session/session.tsx';
-import { KeyedList } from './keyed-list.tsx';
+import { KeyedList } from '../../ui/keyed-list.tsx';
 import { Panel } from './parts.tsx';
 import { fieldsOf } from './params-view.ts';
 import { levelOf } from './service-view.ts';

@@ -10,7 +10,7 @@ import { TimeAgo } from '../../ui/times.tsx';
 import { VisibleText } from '../../ui/visible-text.tsx';
 import { RiskBadge } from '../../features/approvals/risk-badge.tsx';
 import { definitionText, differingLines } from './difference-view.ts';
-import { KeyedList } from './keyed-list.tsx';
+import { KeyedList } from '../../ui/keyed-list.tsx';
 import { Loading, Panel } from './parts.tsx';
 import { levelOf, serviceReferenceOf } from './service-view.ts';
 import { acceptTool, discoverTools, toolQuery, toolsQuery } from './services.queries.ts';

@@ -1,10 +1,13 @@
 import { useInfiniteQuery, useMutation, useQueryClient } from '@tanstack/solid-query';
-import { For, Match, Show, Switch } from 'solid-js';
+import { Show } from 'solid-js';
 
 import type { OauthClient } from '#contracts/http/oauth-clients';
 import { announce } from '../../ui/announcer.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Chip } from '../../ui/chip.tsx';
+import { KeyedList } from '../../ui/keyed-list.tsx';
+import { Loaded } from '../../ui/loaded.tsx';
+import { MoreButton } from '../../ui/more-button.tsx';
 import { ErrorNotice } from '../../ui/notice.tsx';
 import { Nothing } from '../../ui/nothing.tsx';
 import { ActAfterQuestion } from '../../ui/question.tsx';
@@ -16,36 +19,19 @@ import { oauthClientsQuery, revokeOauthClient } from './settings.queries.ts';
 export function ClientList(props: { canChange: boolean }) {
   const clients = useInfiniteQuery(() => oauthClientsQuery());
   const items = () => clients.data?.pages.flatMap((page) => page.items) ?? [];
-  // Rows are kept by id, so that an update does not close a question in a row.
-  const clientOf = (id: string) => items().find((client) => client.id === id);
   return (
-    <Switch fallback={<p role="status">Loading…</p>}>
-      <Match when={clients.data}>
+    <Loaded query={clients}>
+      {() => (
         <Show when={items().length > 0} fallback={<Nothing>No program has signed in yet.</Nothing>}>
           <ul class="divide-y divide-line">
-            <For each={items().map(({ id }) => id)}>
-              {(id) => (
-                <Show when={clientOf(id)}>
-                  {(client) => <ClientRow client={client()} canChange={props.canChange} />}
-                </Show>
-              )}
-            </For>
+            <KeyedList items={items()} keyOf={({ id }) => id}>
+              {(client) => <ClientRow client={client()} canChange={props.canChange} />}
+            </KeyedList>
           </ul>
-          <Show when={clients.hasNextPage}>
-            <Button
-              class="mt-3"
-              disabled={clients.isFetchingNextPage}
-              onClick={() => void clients.fetchNextPage()}
-            >
-              {clients.isFetchingNextPage ? 'Loading…' : 'Show more'}
-            </Button>
-          </Show>
+          <MoreButton query={clients} class="mt-3" />
         </Show>
-      </Match>
-      <Match when={clients.error}>
-        {(error) => <ErrorNotice error={error()} onRetry={() => void clients.refetch()} />}
-      </Match>
-    </Switch>
+      )}
+    </Loaded>
   );
 }
 

@@ -1,10 +1,13 @@
 import { useInfiniteQuery, useMutation, useQueryClient } from '@tanstack/solid-query';
-import { For, Match, Show, Switch } from 'solid-js';
+import { Show } from 'solid-js';
 
 import type { Delivery } from '#contracts/http/webhooks';
 import { announce } from '../../ui/announcer.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Chip } from '../../ui/chip.tsx';
+import { KeyedList } from '../../ui/keyed-list.tsx';
+import { Loaded } from '../../ui/loaded.tsx';
+import { MoreButton } from '../../ui/more-button.tsx';
 import { ErrorNotice } from '../../ui/notice.tsx';
 import { Nothing } from '../../ui/nothing.tsx';
 import { TimeAgo } from '../../ui/times.tsx';
@@ -28,36 +31,19 @@ export function DeliveryList(props: { webhookId: string }) {
     refetchInterval: askAgainMs,
   }));
   const items = () => deliveries.data?.pages.flatMap((page) => page.items) ?? [];
-  // Rows are kept by id, so that an update does not take the focus away from a button in a row.
-  const deliveryOf = (id: string) => items().find((delivery) => delivery.id === id);
   return (
-    <Switch fallback={<p role="status">Loading…</p>}>
-      <Match when={deliveries.data}>
+    <Loaded query={deliveries}>
+      {() => (
         <Show when={items().length > 0} fallback={<Nothing>No event was sent yet.</Nothing>}>
           <ul class="divide-y divide-line">
-            <For each={items().map(({ id }) => id)}>
-              {(id) => (
-                <Show when={deliveryOf(id)}>
-                  {(delivery) => <DeliveryRow delivery={delivery()} />}
-                </Show>
-              )}
-            </For>
+            <KeyedList items={items()} keyOf={({ id }) => id}>
+              {(delivery) => <DeliveryRow delivery={delivery()} />}
+            </KeyedList>
           </ul>
-          <Show when={deliveries.hasNextPage}>
-            <Button
-              class="mt-3"
-              disabled={deliveries.isFetchingNextPage}
-              onClick={() => void deliveries.fetchNextPage()}
-            >
-              {deliveries.isFetchingNextPage ? 'Loading…' : 'Show older'}
-            </Button>
-          </Show>
+          <MoreButton query={deliveries} label="Show older" class="mt-3" />
         </Show>
-      </Match>
-      <Match when={deliveries.error}>
-        {(error) => <ErrorNotice error={error()} onRetry={() => void deliveries.refetch()} />}
-      </Match>
-    </Switch>
+      )}
+    </Loaded>
   );
 }
 
