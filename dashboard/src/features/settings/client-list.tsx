@@ -3,12 +3,10 @@ import { Show } from 'solid-js';
 
 import type { OauthClient } from '#contracts/http/oauth-clients';
 import { announce } from '../../ui/announcer.tsx';
-import { Button } from '../../ui/button.tsx';
 import { Chip } from '../../ui/chip.tsx';
 import { KeyedList } from '../../ui/keyed-list.tsx';
 import { Loaded } from '../../ui/loaded.tsx';
 import { MoreButton } from '../../ui/more-button.tsx';
-import { ErrorNotice } from '../../ui/notice.tsx';
 import { Nothing } from '../../ui/nothing.tsx';
 import { ActAfterQuestion } from '../../ui/question.tsx';
 import { TimeAgo } from '../../ui/times.tsx';
