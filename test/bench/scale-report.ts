@@ -91,7 +91,7 @@ with the load generator.
 |---|---|---|
 ${goals.join('\n')}
 
-Executors with 32 slots each, reads of an upstream that takes four seconds, 28.8 in flight for each
+Executors with 32 slots each, reads of an upstream that takes four seconds, 27 in flight for each
 executor. The upstream takes so long that slots bound the throughput, and not the two cores:
 
 | Executors | Calls/s | Not answered with 2xx |

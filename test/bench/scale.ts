@@ -28,6 +28,11 @@ import { writeReportPart } from './sections.ts';
 
 const seconds = Number(process.env['BENCH_SECONDS'] ?? 20);
 const slotsPerExecutor = 32;
+/**
+ * Calls to one upstream cannot use the last tenth of the slots, and a slot becomes free only a
+ * moment after its answer.
+ */
+const inFlightPerExecutor = 27;
 /** Long enough that eight executors with full slots leave most of two processors idle. */
 const slotUpstreamMs = 4_000;
 const costUpstreamMs = 400;
@@ -91,7 +96,7 @@ async function measureExecutors(dataDir: string, executors: number): Promise<Exe
       ...settingsWithoutShares,
     },
   });
-  const connections = Math.round(0.9 * slotsPerExecutor * executors);
+  const connections = inFlightPerExecutor * executors;
   // Each connection makes a number of calls. After a time instead of a number, the load generator
   // would hang up on calls in flight, and a rate would only count whole turns of the upstream.
   const callsFor = (ms: number) => connections * Math.ceil(ms / slotUpstreamMs);
