@@ -138,7 +138,7 @@ describe('a call with an AWS signature', () => {
     const result = await execute(call(), secret);
     expect(answeredCodes).toEqual([undefined]);
     expect(result).toMatchObject({ status_code: 200 });
-    // The signature is checked too: whoever has it could send the same request again.
+    // The signature must not occur either, because it would allow sending the same request again.
     const text = JSON.stringify(result);
     const signature = /[0-9a-f]{64}$/.exec(world.upstream.hits[0]?.headers.authorization ?? '');
     expect(signature).not.toBeNull();

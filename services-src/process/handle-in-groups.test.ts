@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 
 import { handleInGroups } from './handle-in-groups.ts';
 
-function createHandler({ itemsMax = 10, sizeMax = 100, separates = false } = {}) {
+function createHandler({ itemsMax = 10, sizeMax = 100, separates = false, aloneMax = 1 } = {}) {
   const groups: (readonly string[])[] = [];
   const handle = handleInGroups({
     handle: async (group: readonly string[]) => {
@@ -14,6 +14,7 @@ function createHandler({ itemsMax = 10, sizeMax = 100, separates = false } = {})
     sizeOf: (item) => item.length,
     sizeMax: () => sizeMax,
     itemsMax,
+    aloneMax,
     separatesAfter: () => separates,
   });
   return { groups, handle };
@@ -25,6 +26,13 @@ describe('items that are handled in groups', () => {
     expect(await Promise.all(['a', 'b', 'c'].map(handle))).toEqual(['A', 'B', 'C']);
     expect(await handle('d')).toBe('D');
     expect(groups).toEqual([['a'], ['b', 'c'], ['d']]);
+  });
+
+  test('are handled alone while few are, and in a group once more of them wait', async () => {
+    const { groups, handle } = createHandler({ aloneMax: 2 });
+    await Promise.all(['a', 'b', 'c', 'd', 'e'].map(handle));
+    await Promise.all(['f', 'g'].map(handle));
+    expect(groups).toEqual([['a'], ['b'], ['c', 'd', 'e'], ['f'], ['g']]);
   });
 
   test('form groups within the limits, and an item that is too large a group of its own', async () => {

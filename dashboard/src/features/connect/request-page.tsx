@@ -23,7 +23,7 @@ import { Decline } from './decline.tsx';
 import { answerLinkOf, mayAnswer, questionOf } from './request-words.ts';
 import { requestedTemplateQuery, serviceRequestQuery } from './requests.queries.ts';
 
-/** Meanwhile somebody else may answer the request, or the agent may withdraw it. */
+/** The page polls, because another person may answer the request, or the agent may withdraw it. */
 const pollEveryMs = 5_000;
 
 /** The page on which a person answers a request of an agent or of another person. */
