@@ -65,9 +65,14 @@ export function openRowPublisher(bus: Bus, owner: Component): PublishRows {
   const limits = batchLimitsOf<OutboxRow>(bus, ({ body }) => Buffer.byteLength(body));
   return async (stream, rows) => {
     const isInBatch = ({ type }: OutboxRow) => stream === auditStream && isForAuditAlone(type);
-    const groups = rows.filter((row) => !isInBatch(row)).map((row) => [row]);
-    const together = rows.filter(isInBatch);
-    while (together.length > 0) groups.push(together.splice(0, countFitting(together, limits)));
+    // The rows keep their order, so that the audit log has the events of a call as they happened.
+    const groups: OutboxRow[][] = [];
+    const remaining = [...rows];
+    while (remaining.length > 0) {
+      const otherIndex = remaining.findIndex((row) => !isInBatch(row));
+      const together = otherIndex === -1 ? remaining : remaining.slice(0, otherIndex);
+      groups.push(remaining.splice(0, Math.max(1, countFitting(together, limits))));
+    }
     let hasTaken = false;
     const storedRows = new Set<OutboxRow>();
     const publishGroup = async (group: readonly OutboxRow[]): Promise<void> => {
