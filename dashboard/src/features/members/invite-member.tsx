@@ -19,7 +19,8 @@ export function InviteMember(props: { onClose: () => void }) {
   const [role, setRole] = createSignal<Role>('member');
   const inviting = useMutation(() => ({
     mutationFn: inviteMember,
-    onSettled: () => queryClient.invalidateQueries({ queryKey: membersKey }),
+    // Not awaited: the link is shown at once, even if the list cannot be loaded.
+    onSettled: () => void queryClient.invalidateQueries({ queryKey: membersKey }),
   }));
 
   return (
@@ -50,7 +51,9 @@ export function InviteMember(props: { onClose: () => void }) {
               <Button type="submit" look="primary" disabled={inviting.isPending}>
                 {inviting.isPending ? 'Inviting…' : 'Invite'}
               </Button>
-              <Button onClick={() => props.onClose()}>Cancel</Button>
+              <Button disabled={inviting.isPending} onClick={() => props.onClose()}>
+                Cancel
+              </Button>
             </div>
           </form>
         </Panel>
@@ -87,7 +90,7 @@ export function SignInLinkOnce(props: { url: string; expiresAt: string; onDone: 
         title="This link signs the person in, once"
         label="One-time link"
         text={props.url}
-        destination="Send it only to that person: anyone who opens it first signs in as them."
+        destination="Send it only to that person: anyone who uses it first signs in as them."
         onDone={() => props.onDone()}
       />
       <p class="mt-2 text-sm text-ink-soft">

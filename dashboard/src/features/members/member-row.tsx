@@ -1,5 +1,5 @@
 import { useMutation, useQueryClient } from '@tanstack/solid-query';
-import { Match, Show, Switch, createSignal, untrack } from 'solid-js';
+import { Match, Show, Switch, createSignal } from 'solid-js';
 
 import type { Identity } from '#contracts/http/identities';
 import { announce } from '../../ui/announcer.tsx';
@@ -93,11 +93,17 @@ function ManageMember(props: { member: Identity }) {
 function RoleForm(props: { member: Identity }) {
   const refresh = useRefreshMembers();
   const currentRole = () => props.member.role ?? 'member';
-  const [role, setRole] = createSignal<Role>(untrack(currentRole));
+  const [chosenRole, setChosenRole] = createSignal<Role>();
+  // Without a choice the form follows the member, whose role another admin may change.
+  const role = () => chosenRole() ?? currentRole();
   const saving = useMutation(() => ({
     mutationFn: changeMember,
-    onSuccess: ({ name, role: saved }: Identity) => announce(`${name} is now ${saved ?? 'member'}`),
-    onSettled: refresh,
+    onSuccess: async ({ name, role: saved }: Identity) => {
+      announce(`${name} is now ${saved ?? 'member'}`);
+      await refresh();
+      setChosenRole(undefined);
+    },
+    onError: refresh,
   }));
   return (
     <form
@@ -107,7 +113,7 @@ function RoleForm(props: { member: Identity }) {
         if (!saving.isPending) saving.mutate({ id: props.member.id, body: { role: role() } });
       }}
     >
-      <RoleChoice name={`role-of-${props.member.id}`} role={role()} onChoose={setRole} />
+      <RoleChoice name={`role-of-${props.member.id}`} role={role()} onChoose={setChosenRole} />
       <Show when={role() === 'auditor' && currentRole() !== 'auditor'}>
         <p class="text-sm text-medium">The agents of an auditor cannot act: theirs stop at once.</p>
       </Show>

@@ -36,7 +36,7 @@ export function ClientList(props: { canChange: boolean }) {
 /** What happens when a client is shut out, by the kind of client. */
 const consequences: Record<OauthClient['kind'], string> = {
   seeded:
-    'Nobody in the organisation can sign in by the command line any more. This cannot be undone.',
+    'Everybody in the organisation is signed out of the command line at once, and cannot sign in by it again. This cannot be undone.',
   registered:
     'It is signed out everywhere in the organisation at once, and this registration cannot be let in again. The program can register anew, and then asks people again.',
   metadata_document:
@@ -62,7 +62,7 @@ function ClientRow(props: { client: OauthClient; canChange: boolean }) {
           </Show>
         </p>
         <p class="text-sm wrap-anywhere text-ink-soft">
-          <Show when={people().length > 0}>
+          <Show when={props.client.revoked_at === null && people().length > 0}>
             acts as <VisibleText text={people().join(', ')} />
             {props.client.bindings_count > people().length
               ? ` and ${props.client.bindings_count - people().length} more`

@@ -73,11 +73,14 @@ export function OrgSettings(props: { org: Org; canChange: boolean }) {
     );
   const saving = useMutation(() => ({
     mutationFn: changeOrg,
-    onSuccess: (org: Org) => {
+    onSuccess: (org: Org, saved: ChangeOrgBody) => {
       queryClient.setQueryData(orgQuery().queryKey, org);
-      // Forgets the person's changes. Otherwise a later change by another admin would look like a
-      // change of this person.
-      setChanges(reconcile({}));
+      // Forgets the saved changes. Otherwise a later change by another admin would look like a
+      // change of this person. Changes that were made meanwhile stay.
+      const remainingNames = changedNames().filter((name) => changes[name] !== saved[name]);
+      setChanges(
+        reconcile(Object.fromEntries(remainingNames.map((name) => [name, changes[name]]))),
+      );
       announce('The settings are saved');
     },
   }));
@@ -105,8 +108,8 @@ export function OrgSettings(props: { org: Org; canChange: boolean }) {
       <CheckBox
         isChecked={changes.durable_read_audit ?? props.org.durable_read_audit}
         onChange={(isOn) => setChanges('durable_read_audit', isOn)}
-        label="Store the record of each read before answering"
-        hint="Reads become slower. Calls that change something are always recorded first."
+        label="Commit the record of each read to Postgres before answering"
+        hint="Otherwise NATS stores the record before the answer, which is faster. Calls that change something are always recorded first."
         isDisabled={!props.canChange}
       />
       <Show when={saving.error}>{(error) => <ErrorNotice error={error()} />}</Show>

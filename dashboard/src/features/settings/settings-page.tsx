@@ -39,7 +39,8 @@ export function SettingsPage() {
       </Panel>
       <Panel title="Programs">
         <p class="mb-3 text-sm text-ink-soft">
-          Clients that people signed in to the gateway, each as one of their agents.
+          Programs that people signed in to the gateway. The command line acts as the person, every
+          other program as one of the person’s agents.
         </p>
         <ClientList canChange={canChange()} />
       </Panel>

@@ -24,8 +24,8 @@ const statusWords = {
   failed: 'failed',
 } as const;
 
-/** The deliveries of a webhook, newest first. Each can be sent again. */
-export function DeliveryList(props: { webhookId: string }) {
+/** The deliveries of a webhook, newest first. An admin can send each again. */
+export function DeliveryList(props: { webhookId: string; canChange: boolean }) {
   const deliveries = useInfiniteQuery(() => ({
     ...deliveriesQuery(props.webhookId),
     refetchInterval: askAgainMs,
@@ -37,7 +37,7 @@ export function DeliveryList(props: { webhookId: string }) {
         <Show when={items().length > 0} fallback={<Nothing>No event was sent yet.</Nothing>}>
           <ul class="divide-y divide-line">
             <KeyedList items={items()} keyOf={({ id }) => id}>
-              {(delivery) => <DeliveryRow delivery={delivery()} />}
+              {(delivery) => <DeliveryRow delivery={delivery()} canChange={props.canChange} />}
             </KeyedList>
           </ul>
           <MoreButton query={deliveries} label="Show older" class="mt-3" />
@@ -47,7 +47,7 @@ export function DeliveryList(props: { webhookId: string }) {
   );
 }
 
-function DeliveryRow(props: { delivery: Delivery }) {
+function DeliveryRow(props: { delivery: Delivery; canChange: boolean }) {
   const queryClient = useQueryClient();
   const sending = useMutation(() => ({
     mutationFn: redeliver,
@@ -81,7 +81,7 @@ function DeliveryRow(props: { delivery: Delivery }) {
         </p>
         <Show when={sending.error}>{(error) => <ErrorNotice error={error()} />}</Show>
       </div>
-      <Show when={isOver()}>
+      <Show when={props.canChange && isOver()}>
         <Button
           aria-label={`Send again: ${props.delivery.type}`}
           disabled={sending.isPending}

@@ -20,7 +20,8 @@ export function NewWebhook(props: { onClose: () => void }) {
   );
   const creating = useMutation(() => ({
     mutationFn: createWebhook,
-    onSettled: () => queryClient.invalidateQueries({ queryKey: webhooksKey }),
+    // Not awaited: the secret is shown at once, even if the list cannot be loaded.
+    onSettled: () => void queryClient.invalidateQueries({ queryKey: webhooksKey }),
   }));
   const events = () =>
     eventChoices.filter(({ label }) => chosen().includes(label)).flatMap((choice) => choice.events);
@@ -87,7 +88,9 @@ export function NewWebhook(props: { onClose: () => void }) {
               >
                 {creating.isPending ? 'Creating…' : 'Create the webhook'}
               </Button>
-              <Button onClick={() => props.onClose()}>Cancel</Button>
+              <Button disabled={creating.isPending} onClick={() => props.onClose()}>
+                Cancel
+              </Button>
             </div>
           </form>
         </Panel>

@@ -55,7 +55,7 @@ export function WebhookCard(props: { webhook: Webhook; canChange: boolean }) {
       />
       <Show when={showsDeliveries()}>
         <div class="border-t border-line pt-3">
-          <DeliveryList webhookId={props.webhook.id} />
+          <DeliveryList webhookId={props.webhook.id} canChange={props.canChange} />
         </div>
       </Show>
     </li>
@@ -98,7 +98,9 @@ function WebhookActions(props: {
     mutationFn: verifyWebhook,
     onSuccess: ({ status }: Webhook) =>
       announce(
-        status === 'active' ? 'The webhook works' : 'The address did not answer the challenge',
+        status === 'active'
+          ? 'The webhook works'
+          : 'A challenge is sent. The webhook becomes active when the address answers it.',
       ),
     onSettled: refresh,
   }));
