@@ -160,6 +160,16 @@ describe.skipIf(!chromium.isAvailable)(`the pages of the organisation${chromium.
     await expect
       .poll(deliveredAt)
       .toEqual([expect.not.stringMatching(deliveredBefore[0]), ...deliveredBefore.slice(1)]);
+
+    const { orgId } = world.admin;
+    const { page: auditorPage } = await openAs(
+      await world.person({ orgId, name: 'kim', role: 'auditor' }),
+    );
+    await auditorPage.goto(`${world.url}/webhooks`);
+    await auditorPage.getByRole('button', { name: `Deliveries to ${host}` }).click();
+    await auditorPage.getByText('delivered', { exact: true }).first().waitFor();
+    const buttons = auditorPage.getByRole('main').getByRole('button');
+    expect(await buttons.allTextContents()).toEqual(['Deliveries']);
   });
 
   test('show that an address which may not be called is not verified, and delete webhooks', async () => {
