@@ -45,10 +45,10 @@ class AlreadyTaken extends Error {
 export async function claimDispatch(
   { db, relay, dispatchWrites }: Pick<Deps, 'db' | 'relay' | 'dispatchWrites'>,
   run: Run,
+  leaseToken: string,
 ): Promise<Claim> {
   const { permit, entry } = run;
   const { orgId, dispatchId, callDigest, jti } = permit;
-  const leaseToken = uuidv7();
   const claimedAt = performance.now();
   const audience = audienceOf(permit);
   const { row: event } = prepareEvent(createIntentEvent({ orgId, auditId: jti, audience, entry }));

@@ -23,7 +23,8 @@ const groupCharactersMax = 1_048_576;
  * Writes the rows of many calls that run at the same time in common statements, each of which commits
  * by itself: a round trip and a commit cost more than the rows. When the server refuses a statement,
  * it has stored nothing, and each row is written alone, because one call must not fail because of
- * another. When the connection is lost, nobody knows what was stored, so all of these calls fail.
+ * another. Neither must it wait for another, so rows that another executor holds are written alone,
+ * too. When the connection is lost, nobody knows what was stored, so all of these calls fail.
  */
 export function createDispatchWrites(db: Database): DispatchWrites {
   const inGroups = <T extends { readonly event: EventRow }>({
@@ -37,13 +38,17 @@ export function createDispatchWrites(db: Database): DispatchWrites {
   }) =>
     handleInGroups({
       handle: async (group: readonly T[]) => {
+        const writeAlone = async (item: T) => {
+          const isStored = await write(db, item);
+          if (isStored) db.markEvents(item.event);
+          return isStored;
+        };
         const [first] = group;
-        const isStored =
-          group.length === 1 && first !== undefined
-            ? [await write(db, first)]
-            : await writeGroup(db, group);
-        for (const { event } of group.filter((_, at) => isStored[at])) db.markEvents(event);
-        return isStored;
+        if (group.length === 1 && first !== undefined) return [await writeAlone(first)];
+        const areStored = await writeGroup(db, group);
+        for (const { event } of group.filter((_, at) => areStored[at])) db.markEvents(event);
+        // Another executor may hold the row of an item that was not stored.
+        return group.map((item, at) => areStored[at] || writeAlone(item));
       },
       sizeOf: (item) => charactersOf(item) + item.event.body.length,
       sizeMax: () => groupCharactersMax,

@@ -39,9 +39,10 @@ export async function insertDispatchesAndEvents(
 
 /**
  * `finishDispatchAndStoreEvent` for several dispatches at once: says of each, in their order, whether
- * its outcome and its event were stored. A lease token belongs to one dispatch, so it selects the
- * outcome. The condition is on `finished_at`, because one on `outcome` would let Postgres choose the
- * index of all open dispatches instead of the primary key.
+ * its outcome and its event were stored. They were not if the outcome is decided already, or if
+ * another executor holds the row, for which this does not wait. A lease token belongs to one
+ * dispatch, so it selects the outcome. The condition is on `finished_at`, because one on `outcome`
+ * would let Postgres choose the index of all open dispatches instead of the primary key.
  */
 export async function finishDispatchesAndStoreEvents(
   sql: Sql,
@@ -53,10 +54,13 @@ export async function finishDispatchesAndStoreEvents(
        set outcome = (${ends.map(({ outcome }) => outcome)}::text[])
                      [array_position(${leaseTokens}::uuid[], lease_token)],
            finished_at = now()
-     where org_id = any(${ends.map(({ orgId }) => orgId)}::uuid[])
-       and dispatch_id = any(${ends.map(({ dispatchId }) => dispatchId)}::text[])
-       and lease_token = any(${leaseTokens}::uuid[])
-       and finished_at is null
+     where dispatch_id in (select dispatch_id
+                             from executor.dispatch
+                            where org_id = any(${ends.map(({ orgId }) => orgId)}::uuid[])
+                              and dispatch_id = any(${ends.map(({ dispatchId }) => dispatchId)}::text[])
+                              and lease_token = any(${leaseTokens}::uuid[])
+                              and finished_at is null
+                              for update skip locked)
     returning lease_token
   `;
   return storeWithEvents(sql, change, ends);

@@ -1,5 +1,5 @@
 import { v7 as uuidv7 } from 'uuid';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 
 import { executor } from '#contracts/bus/executor';
 import { blankAuditEntry } from '#contracts/audit';
@@ -15,6 +15,7 @@ import { Lease } from './lease.ts';
 import { sendOnce } from '../sending/send.ts';
 import { buildHttpRequest } from '../request/domain/build-http-request.ts';
 import { createDispatchWrites } from './dispatch-writes.ts';
+import { runNonRead } from './run-non-read.ts';
 import { insertDispatch } from './dispatch.sql.ts';
 import { sweepDispatches } from './sweep-dispatches.ts';
 import { context, createWorld, options, testDeadline } from '../world.testing.ts';
@@ -506,27 +507,13 @@ describe('a non-read that cannot be recorded', () => {
       (error: unknown) => ({ code: codeOf(error), unsent: AppError.from(error).details['unsent'] }),
     );
 
-  test('fails as `unavailable` and is not sent when the disk of the database is full', async () => {
-    await world.sql.unsafe(`
-      create function executor.refuse() returns trigger language plpgsql as
-        $$ begin raise exception 'could not extend file' using errcode = '53100'; end $$;
-      create trigger refuse before insert on executor.dispatch
-        for each row execute function executor.refuse()`);
-    try {
-      expect(await refusalOf(createCall())).toEqual({ code: 'unavailable', unsent: true });
-    } finally {
-      await world.sql.unsafe('drop trigger refuse on executor.dispatch');
-    }
-    expect(world.upstream.hits).toEqual([]);
-  });
-
-  test('fails alone: the rows of other calls that are written in the same statement are stored', async () => {
-    await using db = openDatabase({
+  const openExecutorDatabase = () =>
+    openDatabase({
       url: world.environment.variables['EXECUTOR_DATABASE_URL'] ?? '',
       schema: 'executor',
       connectionsMax: 3,
     });
-    const writes = createDispatchWrites(db);
+  const createDispatches = () => {
     const orgId = uuidv7();
     const eventOf = () =>
       prepareEvent({
@@ -547,6 +534,27 @@ describe('a non-read that cannot be recorded', () => {
       leaseToken: uuidv7(),
       mayRepeat: false,
     }));
+    return { orgId, eventOf, dispatches };
+  };
+
+  test('fails as `unavailable` and is not sent when the disk of the database is full', async () => {
+    await world.sql.unsafe(`
+      create function executor.refuse() returns trigger language plpgsql as
+        $$ begin raise exception 'could not extend file' using errcode = '53100'; end $$;
+      create trigger refuse before insert on executor.dispatch
+        for each row execute function executor.refuse()`);
+    try {
+      expect(await refusalOf(createCall())).toEqual({ code: 'unavailable', unsent: true });
+    } finally {
+      await world.sql.unsafe('drop trigger refuse on executor.dispatch');
+    }
+    expect(world.upstream.hits).toEqual([]);
+  });
+
+  test('fails alone: the rows of other calls that are written in the same statement are stored', async () => {
+    await using db = openExecutorDatabase();
+    const writes = createDispatchWrites(db);
+    const { orgId, eventOf, dispatches } = createDispatches();
     const refusedId = dispatches[20]?.dispatchId;
     await world.sql.unsafe(`
       create function executor.refuse_one() returns trigger language plpgsql as
@@ -581,6 +589,60 @@ describe('a non-read that cannot be recorded', () => {
     `;
     expect(stored).toHaveLength(29);
     expect(await world.sql`select from executor.outbox where org_id = ${orgId}`).toHaveLength(58);
+  });
+
+  test('does not delay the outcomes of other calls while another executor holds its row', async () => {
+    await using db = openExecutorDatabase();
+    const writes = createDispatchWrites(db);
+    const { orgId, eventOf, dispatches } = createDispatches();
+    await Promise.all(dispatches.map((dispatch) => writes.claim({ dispatch, event: eventOf() })));
+    const heldId = dispatches[20]?.dispatchId ?? '';
+    const finished: string[] = [];
+    let finishing: Promise<unknown> | undefined;
+    await world.sql.begin(async (tx) => {
+      await tx`select from executor.dispatch where dispatch_id = ${heldId} for update`;
+      finishing = Promise.all(
+        dispatches.map(async ({ dispatchId, leaseToken }) => {
+          const outcome = dispatchId;
+          await writes.finish({ orgId, dispatchId, leaseToken, outcome, event: eventOf() });
+          finished.push(dispatchId);
+        }),
+      );
+      await expect.poll(() => finished.length).toBe(29);
+      expect(finished).not.toContain(heldId);
+    });
+    await finishing;
+    expect(finished).toHaveLength(30);
+    expect(await world.sql`select from executor.outbox where org_id = ${orgId}`).toHaveLength(60);
+  });
+
+  test('leaves no row when the connection was lost after the commit', async () => {
+    await using db = openExecutorDatabase();
+    const { orgId, dispatches } = createDispatches();
+    const [{ dispatchId, identityId, callDigest } = expect.fail()] = dispatches;
+    const writes = createDispatchWrites(db);
+    const claim = vi.fn(async (...args: Parameters<typeof writes.claim>) => {
+      await writes.claim(...args);
+      throw new AppError('unavailable', 'The connection was lost.');
+    });
+    const deps = { db, logger, relay: { isAuditBlocked: () => false }, dispatchWrites: { claim } };
+    const permit = { orgId, identityId, dispatchId, callDigest, jti: uuidv7() };
+    const run = {
+      permit: { ...permit, idempotencyKey: null, approvalId: null, chain: [] },
+      entry: blankAuditEntry('Called'),
+    };
+    await expect(runNonRead(deps as never, run as never, testDeadline())).rejects.toMatchObject({
+      code: 'unavailable',
+      details: { unsent: true },
+    });
+    const typesOf = async () =>
+      (
+        await world.sql<{ type: string }[]>`
+          select type from executor.outbox where org_id = ${orgId} order by id
+        `
+      ).map(({ type }) => type);
+    await expect.poll(typesOf).toEqual(['action.intent', 'action.outcome']);
+    expect(await world.sql`select from executor.dispatch where org_id = ${orgId}`).toEqual([]);
   });
 
   test('fails as `unavailable` before the caller’s deadline, and can be repeated, when the database does not answer', async () => {

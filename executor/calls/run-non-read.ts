@@ -1,3 +1,5 @@
+import { v7 as uuidv7 } from 'uuid';
+
 import type { Deadline } from '#bus';
 import type { CallResult } from '#contracts/call';
 import { AppError } from '#errors';
@@ -91,7 +93,8 @@ export async function runNonRead(deps: Deps, run: Run, deadline: Deadline): Prom
  * failure here, even if it is unknown whether the row was committed.
  */
 async function claimInTime(deps: Deps, run: Run, deadline: Deadline): Promise<Claim> {
-  const pendingClaim = claimDispatch(deps, run);
+  const leaseToken = uuidv7();
+  const pendingClaim = claimDispatch(deps, run, leaseToken);
   try {
     return await awaitInTime(pendingClaim, deadline, claimMsMax);
   } catch (thrown) {
@@ -100,7 +103,7 @@ async function claimInTime(deps: Deps, run: Run, deadline: Deadline): Promise<Cl
     if (error.code === 'internal') {
       deps.logger.error({ err: error.cause ?? error, dispatchId }, 'call could not be recorded');
     }
-    void releaseLateClaim(deps, run, pendingClaim);
+    void releaseUnsentClaim(deps, run, { leaseToken, pendingClaim });
     const isMarkedUnsent = error.details['unsent'] === true;
     throw !isMarkedUnsent && ['internal', 'unavailable'].includes(error.code)
       ? unsentError(error)
@@ -108,19 +111,30 @@ async function claimInTime(deps: Deps, run: Run, deadline: Deadline): Promise<Cl
   }
 }
 
-/** Releases a dispatch that was claimed only after the caller had already got a refusal. */
-async function releaseLateClaim(deps: Deps, run: Run, pendingClaim: Promise<Claim>): Promise<void> {
+/**
+ * Releases a dispatch whose caller has got a refusal: it was claimed too late, or the connection was
+ * lost before the database could say whether it is claimed.
+ */
+async function releaseUnsentClaim(
+  deps: Deps,
+  run: Run,
+  { leaseToken, pendingClaim }: { leaseToken: string; pendingClaim: Promise<Claim> },
+): Promise<void> {
   try {
-    const claim = await pendingClaim;
-    if (claim.kind !== 'claimed') return;
-    claim.lease[Symbol.dispose]();
+    const claim = await pendingClaim.catch((error: unknown) => {
+      if (AppError.from(error).code !== 'unavailable') throw error;
+      return { kind: 'unknown' } as const;
+    });
+    if (claim.kind === 'answered') return;
+    if (claim.kind === 'claimed') claim.lease[Symbol.dispose]();
     const { code, message, details } = unsentError();
     const ended: EndedCall = {
       stored: { kind: 'failed', code, message, details },
       audited: { kind: 'failed', code, durationMs: 0 },
       release: true,
     };
-    await recordOutcome(deps, run, { leaseToken: claim.leaseToken, ended });
+    const mayBeMissing = claim.kind === 'unknown';
+    await recordOutcome(deps, run, { leaseToken, ended, mayBeMissing });
   } catch {
     // Without a row there is nothing to release; a row that stays is settled when its lease ends.
   }
@@ -220,7 +234,16 @@ async function shapeAnswer(
 async function recordOutcome(
   deps: Deps,
   run: Run,
-  { leaseToken, ended }: { leaseToken: string; ended: EndedCall },
+  {
+    leaseToken,
+    ended,
+    mayBeMissing = false,
+  }: {
+    leaseToken: string;
+    ended: EndedCall;
+    /** Whether it is unknown that the dispatch was stored. */
+    mayBeMissing?: boolean;
+  },
 ): Promise<void> {
   const { jti, orgId, dispatchId } = run.permit;
   const outcome = JSON.stringify(ended.stored);
@@ -228,13 +251,10 @@ async function recordOutcome(
     try {
       if (await commitOutcome(deps, run, { leaseToken, ended, outcome })) return;
       // An earlier attempt may have been committed although the database's reply to it was lost.
-      const earlierDispatch =
-        attempt > 1 ? await findDispatch(deps.db, { orgId, dispatchId }) : undefined;
-      if (
-        attempt > 1 &&
-        (earlierDispatch === undefined ? ended.release : earlierDispatch.outcome === outcome)
-      )
-        return;
+      if (attempt > 1 || mayBeMissing) {
+        const stored = await findDispatch(deps.db, { orgId, dispatchId });
+        if (stored === undefined ? ended.release : stored.outcome === outcome) return;
+      }
       deps.logger.warn({ dispatchId, reason: 'fence_lost' }, 'outcome was decided by another');
     } catch (error) {
       if (AppError.from(error).code === 'unavailable' && attempt < recordAttemptsMax) {

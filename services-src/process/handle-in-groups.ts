@@ -10,8 +10,11 @@ export interface GroupLimits<T> {
 }
 
 interface Options<T, R> extends GroupLimits<T> {
-  /** Handles a group and returns the result of each item, in their order. */
-  readonly handle: (group: readonly T[]) => Promise<readonly R[]>;
+  /**
+   * Handles a group and returns the result of each item, in their order. The next group does not
+   * wait for a result that is a promise.
+   */
+  readonly handle: (group: readonly T[]) => Promise<readonly (R | Promise<R>)[]>;
   /**
    * How many items may be handled at once, each alone, before items form groups. Default 1.
    */
@@ -25,7 +28,7 @@ interface Options<T, R> extends GroupLimits<T> {
 
 interface Waiting<T, R> {
   readonly item: T;
-  readonly resolve: (result: R) => void;
+  readonly resolve: (result: R | Promise<R>) => void;
   readonly reject: (error: unknown) => void;
 }
 
@@ -49,7 +52,7 @@ export function handleInGroups<T, R>(options: Options<T, R>): (item: T) => Promi
   const handleGroup = async (group: readonly Waiting<T, R>[]): Promise<void> => {
     try {
       const results = await handle(group.map(({ item }) => item));
-      for (const [at, { resolve }] of group.entries()) resolve(results[at] as R);
+      for (const [at, { resolve }] of group.entries()) resolve(results[at] as R | Promise<R>);
     } catch (error) {
       if (group.length > 1 && separatesAfter(error))
         await Promise.all(group.map((each) => handleGroup([each])));
