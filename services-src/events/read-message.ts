@@ -142,7 +142,11 @@ function listDroppedMembers(
 }
 
 function unreadableEventOf(subject: string, body: Uint8Array, item?: unknown): UnreadableEvent {
-  const digest = createHash('sha256').update(subject).update('\0').update(body).digest('hex');
+  // The id depends on the owner of the subject, so that no component can make another's record look
+  // like one that is kept already. It does not depend on the rest of the subject, because an event
+  // may arrive once in a batch and once more by itself.
+  const [, owner = ''] = subject.split('.');
+  const digest = createHash('sha256').update(owner).update('\0').update(body).digest('hex');
   const claimedOrgId = (item as { org_id?: unknown } | null | undefined)?.org_id;
   const orgId = idSchema.safeParse(claimedOrgId);
   return {

@@ -29,6 +29,8 @@ const batchMessagesMax = 256;
  * limit exists because handling messages takes many times their size in memory.
  */
 const batchBytesMax = 4 * 1024 * 1024;
+/** The size of the largest messages that publishers send, unless a single event is larger. */
+const largeMessageBytes = 1_048_576;
 /** How long a request for messages stays open at the server before it is repeated. */
 const expiresMs = 5_000;
 /**
@@ -41,8 +43,12 @@ const restExpiresMs = 1_000;
 export function openReceiver({ bus, process, lingerMs }: ReceiverOptions): Receiver {
   let isStopped = false;
   let messages: ConsumerMessages | undefined;
-  /** The size of the largest message of the last batch. */
-  let largestBytes = 1;
+  /**
+   * The size that the next messages are assumed to have: that of the largest message of the last
+   * batch, but at least half of the assumption before. A batch of small messages says little about
+   * the next one, and the first messages after an outage may all be large.
+   */
+  let assumedBytes = largeMessageBytes;
 
   const receiveEach = async (consumer: Consumer) => {
     if (isStopped) return;
@@ -93,8 +99,8 @@ export function openReceiver({ bus, process, lingerMs }: ReceiverOptions): Recei
         const [first] = batch;
         if (first === undefined) continue;
         // A fetch can be limited by messages or by bytes, but not by both. So the number of
-        // messages is chosen as if each were as large as the largest of the previous batch.
-        const fittingCount = Math.floor(batchBytesMax / Math.max(largestBytes, first.data.length));
+        // messages is chosen by the size that each is assumed to have.
+        const fittingCount = Math.floor(batchBytesMax / Math.max(assumedBytes, first.data.length));
         const messagesMax = Math.min(batchMessagesMax, fittingCount) - 1;
         if (first.info.pending < messagesMax) await delay(lingerMs);
         // Fetches only the pending events, because a fetch for more would wait for further ones.
@@ -102,7 +108,7 @@ export function openReceiver({ bus, process, lingerMs }: ReceiverOptions): Recei
         if (pending > 0 && messagesMax > 0 && !isStopped)
           await fetchInto(consumer, batch, Math.min(pending, messagesMax));
       } finally {
-        largestBytes = Math.max(1, ...batch.map(({ data }) => data.length));
+        assumedBytes = Math.max(1, assumedBytes / 2, ...batch.map(({ data }) => data.length));
         // The batch is handled even when the fetch failed: otherwise the events that were already
         // received would be redelivered only after `ack_wait`.
         while (batch.length > 0) await process(takeBatch(batch));
