@@ -106,6 +106,9 @@ describe.skipIf(!chromium.isAvailable)(`the pages of the organisation${chromium.
     });
     await page.getByRole('button', { name: 'Resume' }).click();
     await expect.poll(async () => (await bot.get('/v1/identities/me')).status).toBe(200);
+    // The button has disappeared. The focus stays at its place, not at the top of the page.
+    await page.getByRole('button', { name: 'Pause ben' }).waitFor();
+    await page.waitForFunction(`document.activeElement.textContent.startsWith('ben')`);
   });
 
   test('create a new sign-in link, and remove a person for good', async () => {

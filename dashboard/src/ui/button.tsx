@@ -1,4 +1,4 @@
-import { createComputed, splitProps } from 'solid-js';
+import { createComputed, onCleanup, splitProps } from 'solid-js';
 import type { JSX } from 'solid-js';
 
 const buttonStyles = {
@@ -17,7 +17,8 @@ const shapeClasses =
 /**
  * A button. When a button with the focus is disabled during its request, the browser takes the
  * focus away. It gets the focus back afterwards, so that the next key press does not start at the
- * top of the page.
+ * top of the page. When the button disappears, the part of the page around it gets the focus, unless
+ * something else has got it.
  */
 export function Button(
   props: Omit<JSX.ButtonHTMLAttributes<HTMLButtonElement>, 'ref'> &
@@ -37,6 +38,16 @@ export function Button(
       });
     }
   });
+  onCleanup(() => {
+    if (button === undefined || !(hadFocus || document.activeElement === button)) return;
+    const parts = partsAround(button);
+    requestAnimationFrame(() => {
+      const part = parts.find((each) => each.isConnected);
+      if (document.activeElement !== document.body || part === undefined) return;
+      if (!part.hasAttribute('tabindex')) part.tabIndex = -1;
+      part.focus({ preventScroll: true });
+    });
+  });
   return (
     <button
       type="button"
@@ -50,6 +61,12 @@ export function Button(
       {own.children}
     </button>
   );
+}
+
+/** The parts of the page that contain the element, the smallest first. */
+function partsAround(element: HTMLElement): HTMLElement[] {
+  const part = element.parentElement?.closest<HTMLElement>('article, li, section, main');
+  return part === null || part === undefined ? [] : [part, ...partsAround(part)];
 }
 
 /** A link that looks like a button and leads to a page of the gateway outside the dashboard. */
