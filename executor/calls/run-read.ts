@@ -102,9 +102,9 @@ async function performRead(deps: Deps, run: Run): Promise<ReadOutcome> {
     const durationMs = performance.now() - startedAt;
     const result = await shapeResult(deps, { ...run, credentials, answer, durationMs });
     // A download that was redirected to another origin goes there without credentials.
-    const isRedirectedElsewhere =
+    const isRedirectedElsewhere = () =>
       new URL(answer.url).origin !== new URL(run.prepared.request.url).origin;
-    if (result.failure === undefined || !isRedirectedElsewhere) {
+    if (result.failure === undefined || !isRedirectedElsewhere()) {
       await noteCredentials(deps, run, { credentials: carried, failure: result.failure });
     }
     return { kind: 'called', result };

@@ -32,11 +32,20 @@ export function originsOf(baseUrl: string): string[] {
   return loopbackNames.map((name) => new URL(`${protocol}//${name}:${port}`).origin);
 }
 
+/** The origins by host for the last base URL, because every request asks for its origin. */
+let known: { readonly baseUrl: string; readonly originByHost: ReadonlyMap<string, string> } = {
+  baseUrl: '',
+  originByHost: new Map(),
+};
+
 /**
  * The origin under which a request with this `Host` reached the gateway. Clients compare the resource
  * in the metadata with the address that they were given (RFC 9728 §3.3).
  */
 export function originAt(baseUrl: string, host: string | undefined): string {
-  const lowerCaseHost = host?.toLowerCase();
-  return originsOf(baseUrl).find((origin) => new URL(origin).host === lowerCaseHost) ?? baseUrl;
+  if (known.baseUrl !== baseUrl) {
+    const origins = originsOf(baseUrl).map((origin) => [new URL(origin).host, origin] as const);
+    known = { baseUrl, originByHost: new Map(origins) };
+  }
+  return known.originByHost.get(host?.toLowerCase() ?? '') ?? baseUrl;
 }

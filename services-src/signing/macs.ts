@@ -18,7 +18,7 @@ export interface Macs {
  */
 const shownDepthStart = -8;
 
-export function createMacs(purpose: 'card' | 'record_id', keyText: string): Macs {
+export function createMacs(purpose: 'card', keyText: string): Macs {
   const key = readKey(keyText);
   const computeMac = (value: unknown) => {
     const digest = payloadDigestOf(purpose, toCanonicalJson(value, shownDepthStart));

@@ -88,7 +88,7 @@ export function keyIdOf(text: string): string {
   return hash('sha256', `key id\0${text}`, 'base64url').slice(0, 12);
 }
 
-export function payloadDigestOf(purpose: Purpose | 'card' | 'record_id', payload: string): Buffer {
+export function payloadDigestOf(purpose: Purpose | 'card', payload: string): Buffer {
   return hash('sha256', `${purpose}\0${payload}`, 'buffer');
 }
 
