@@ -144,7 +144,7 @@ ${layers.join('\n\n')}
 
 ## Repeat it
 
-\`npm run bench\` takes about five minutes, starts everything it needs and ends by itself. It exits
+\`npm run bench\` takes about eight minutes, starts everything it needs and ends by itself. It exits
 with 1 when a target is missed.
 `;
 }
