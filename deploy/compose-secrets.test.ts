@@ -1,4 +1,10 @@
+import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { mkdtempDisposable, readdir } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 
 import { describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
@@ -43,6 +49,29 @@ describe('the secrets of docker-compose.yml', () => {
       AUDIT_NATS_URL: 'nats://audit:pAudit@nats:4222',
     });
     expect(secrets).not.toHaveProperty('PORT');
+  });
+
+  test('are refused when the two halves of the decision key do not belong together', () => {
+    const { DECISION_KEY: _, ...rest } = makeSecrets();
+
+    expect(() => makeSecrets(rest)).toThrow(/To change the key, delete both files/);
+  });
+
+  test('are not made for Kubernetes where the keys of an installation are missing', async () => {
+    await using folder = await mkdtempDisposable(join(tmpdir(), 'aag-secrets-'));
+    const program = fileURLToPath(new URL('make-secrets.ts', import.meta.url));
+    const run = (...options: string[]) =>
+      promisify(execFile)(process.execPath, [program, '--kubernetes', ...options], {
+        cwd: folder.path,
+      });
+
+    await expect(run()).rejects.toMatchObject({
+      stdout: '',
+      stderr: expect.stringContaining('Copy it here from your backup'),
+    });
+    expect(await readdir(folder.path)).toEqual([]);
+    const made = await run('--postgres=db:5432/gateway', '--nats=nats:4222');
+    expect(await run()).toMatchObject({ stdout: made.stdout });
   });
 
   test('contain a different password for each component, and the same password for its server', () => {

@@ -21,7 +21,8 @@ export interface ExistingInstallation {
 /**
  * Makes every secret of docker-compose.yml: keys, passwords, the URLs of Postgres and NATS with
  * these passwords, and the optional secrets, which are empty (empty means not set). Secrets that
- * the installation already has stay unchanged. Throws a `ConfigError` for a malformed address.
+ * the installation already has stay unchanged. Throws a `ConfigError` for a malformed address, and
+ * when the two halves of the decision key do not belong together.
  */
 export function makeComposeSecrets(
   components: readonly string[],
@@ -49,6 +50,12 @@ export function makeComposeSecrets(
     existingOr(name, () => random().toString('base64url')),
   ]);
   const { DECISION_KEY = '' } = Object.fromEntries(keys) as Record<string, string>;
+  const decisionPublicKey = existingOr('DECISION_PUBLIC_KEY', () => publicKeyOf(DECISION_KEY));
+  if (decisionPublicKey !== publicKeyOf(DECISION_KEY)) {
+    throw new ConfigError(
+      'DECISION_PUBLIC_KEY does not belong to DECISION_KEY. To change the key, delete both files; otherwise bring back the file that is missing.',
+    );
+  }
   const databaseUrl = (user: string, password: string) =>
     `postgres://${user}:${password}@${postgres}`;
   const ownerPassword = existingOr('POSTGRES_PASSWORD', makePassword);
@@ -73,7 +80,7 @@ export function makeComposeSecrets(
     });
   return Object.fromEntries([
     ...keys,
-    ['DECISION_PUBLIC_KEY', existingOr('DECISION_PUBLIC_KEY', () => publicKeyOf(DECISION_KEY))],
+    ['DECISION_PUBLIC_KEY', decisionPublicKey],
     ['POSTGRES_PASSWORD', ownerPassword],
     ['DATABASE_URL', existingOr('DATABASE_URL', () => databaseUrl('owner', ownerPassword))],
     ...databaseSecrets,

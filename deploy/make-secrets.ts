@@ -6,7 +6,9 @@
  *
  * With `--kubernetes` the script also prints a Secret for each component of the chart, made from
  * the files. New URLs contain the addresses of the servers in compose, unless the other options
- * give the addresses of Postgres and NATS.
+ * give the addresses of Postgres and NATS. Without a folder `secrets/`, `--kubernetes` makes one only
+ * when both options are given: new keys would replace those in the cluster, and the vault could not
+ * be read any more.
  */
 import { randomBytes } from 'node:crypto';
 import { chmod, mkdir, readFile, readdir, writeFile } from 'node:fs/promises';
@@ -33,6 +35,12 @@ try {
   });
   // With --kubernetes, kubectl reads stdout, so messages for people go to stderr.
   const messageStream = options.kubernetes ? process.stderr : process.stdout;
+  const isNew = (await readdir(folder).catch(() => [])).length === 0;
+  if (options.kubernetes && isNew && !(options.postgres && options.nats)) {
+    throw new Error(
+      'there is no folder secrets/ with the keys of your installation. Copy it here from your backup; for a new installation, give the addresses with --postgres and --nats.',
+    );
+  }
   // Containers read single files under a user id other than the owner's. On this machine, only the
   // owner can enter the folder.
   await mkdir(folder, { recursive: true, mode: 0o700 });
