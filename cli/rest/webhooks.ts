@@ -26,7 +26,7 @@ export async function addWebhook({
     },
   });
   const { id, status, secret } = webhook;
-  const next = status === 'active' ? '' : ` It gets nothing before it answers the handshake.`;
+  const next = status === 'active' ? '' : ` Its events wait until it has answered the handshake.`;
   return {
     data: webhook,
     show: { text: secret },

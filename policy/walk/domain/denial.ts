@@ -121,7 +121,7 @@ export function denialReason(denial: Denial, chain: readonly ChainLink[]): strin
 function explainOperation({ operation }: Denial): string {
   if (operation === undefined) return '';
   if (operation === null) {
-    return 'No template lists this request, so it may be any operation of the services on its host. Call an action instead.';
+    return 'No built-in template and no template that an admin published lists this request, so it may be any operation of the services on its host. Call an action instead.';
   }
   const { service, action } = operation;
   const use =

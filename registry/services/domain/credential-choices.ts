@@ -95,7 +95,9 @@ function chooseSecrets(
 function checkGivenSecret({ auth }: CompiledTemplate, scheme: string, reference: string): void {
   const knownSchemes = auth.flatMap((method) => (method.type === 'apiKey' ? [method.scheme] : []));
   if (!knownSchemes.includes(scheme)) {
-    const hint = didYouMean(scheme, knownSchemes);
+    const hint =
+      didYouMean(scheme, knownSchemes) ||
+      (knownSchemes.length > 0 ? ` Known: ${knownSchemes.join(', ')}.` : '');
     throw invalidParams(
       `credentials.secrets.${scheme}`,
       `The template has no security scheme "${scheme}" that takes a secret.${hint}`,
