@@ -75,7 +75,7 @@ export const everything = {
   imagePullSecrets: [{ name: 'registry' }],
   settings: { ...examples, SHUTDOWN_PAUSE_SECONDS: 20, OTEL_TRACES_SAMPLER_ARG: 0.25 },
   secrets: { prefix: 'own', revision: '2' },
-  providerApps: { secret: 'apps', clientIds: { github: 'ours', 'stripe-connect': 'theirs' } },
+  providerApps: { secret: 'apps', clientIds: { github: 'ours', stripe: 'theirs' } },
   templatesVolume: { configMap: { name: 'templates' } },
   components: {
     gateway: { autoscaling: { enabled: true } },

@@ -4,6 +4,7 @@ import { z } from 'zod';
 
 import { settings } from '#config';
 import type { Setting } from '#config';
+import { builtInProviders } from '#providers';
 import type { ChartComponent, ChartModel } from './chart-model.ts';
 import { kubernetesYaml } from './compose-secrets.ts';
 
@@ -181,15 +182,33 @@ interface ValueSchema {
   readonly properties: Record<string, unknown>;
 }
 
-/** The names of objects to which an operator may add any key. */
-const openObjects = new Set(['annotations', 'resources']);
+/**
+ * Schemas of values whose default does not say what they may be, by the name of the value. An
+ * operator may add any key to `annotations` and `resources`.
+ */
+const schemasByName: Readonly<Record<string, object>> = {
+  annotations: { type: 'object' },
+  resources: { type: 'object' },
+  repository: { type: 'string', minLength: 1 },
+  revision: { type: ['string', 'integer'] },
+  minReplicas: { type: 'integer', minimum: 1 },
+  maxReplicas: { type: 'integer', minimum: 1 },
+  cpuPercent: { type: 'integer', minimum: 1 },
+  clientIds: {
+    type: 'object',
+    additionalProperties: false,
+    properties: Object.fromEntries(
+      [...builtInProviders().keys()].map((key) => [key, { type: 'string' }]),
+    ),
+  },
+};
 
 /** A schema for values of the same form as this default. An empty object stands for any object. */
 function schemaOf(value: object): ValueSchema {
   const properties = Object.fromEntries(
     Object.entries(value).map(([name, child]) => [
       name,
-      openObjects.has(name) ? { type: 'object' } : schemaOfChild(child),
+      schemasByName[name] ?? schemaOfChild(child),
     ]),
   );
   return { type: 'object', additionalProperties: false, properties };
@@ -202,14 +221,32 @@ function schemaOfChild(value: unknown): object {
   return Object.keys(value).length === 0 ? { type: 'object' } : schemaOf(value);
 }
 
+/**
+ * What Helm checks of a setting, which may always be empty: words, in lower or upper case; numbers,
+ * of which those that are given as text are only checked for their form; and whether a URL begins
+ * with http or https.
+ */
 function schemaOfSetting(name: keyof typeof settings): object {
   const { schema, doc } = settings[name] as Setting;
-  const { pattern, maxLength } = z.toJSONSchema(schema, { io: 'input' });
-  const isNumber = pattern?.match(/^\^(\\d|\[\d|\(0)/) !== null && pattern !== undefined;
+  const { format, maxLength, ...input } = z.toJSONSchema(schema, { io: 'input' });
+  const output = z.toJSONSchema(schema, { unrepresentable: 'any' });
+  const pattern = format === 'uri' ? patternOfUrl(name) : input.pattern;
+  const words = output.enum?.map(String);
   return {
     description: doc,
-    type: isNumber ? ['string', 'number'] : 'string',
+    type: output.type === 'number' ? ['string', typeOfNumber(pattern)] : 'string',
     ...(pattern !== undefined && { pattern: `^$|${pattern}` }),
     ...(maxLength !== undefined && { maxLength }),
+    ...(output.type === 'number' && { minimum: output.minimum ?? 0, maximum: output.maximum }),
+    ...(words && { enum: ['', ...words, ...words.map((word) => word.toUpperCase())] }),
   };
+}
+
+/** BASE_URL has no path, and all requests reach the gateway with its host. */
+function patternOfUrl(name: keyof typeof settings): string {
+  return name === 'BASE_URL' ? '^https?://[^/?#\\s]+/*$' : '^https?://[^/?#\\s]';
+}
+
+function typeOfNumber(pattern: string | undefined): string {
+  return pattern?.includes('\\.') ? 'number' : 'integer';
 }

@@ -226,6 +226,28 @@ describe('the chart is refused when it is installed', () => {
       { ...minimal, httpRoute: { enabled: true } },
       /httpRoute\.parentRefs/,
     ],
+    [
+      'with an ingress for an address that names no host',
+      { ...minimal, settings: { BASE_URL: 'https://:8443' }, ingress: { enabled: true } },
+      /settings\.BASE_URL has no host/,
+    ],
+    [
+      'with fewer replicas at most than at least',
+      {
+        ...minimal,
+        components: { audit: { autoscaling: { enabled: true, minReplicas: 4, maxReplicas: 3 } } },
+      },
+      /components\.audit\.autoscaling: minReplicas is 4 and must be maxReplicas \(3\) at most/,
+    ],
+    [
+      'with a PodMonitor for metrics that pods do not serve',
+      {
+        ...minimal,
+        settings: { ...minimal.settings, OTEL_METRICS_EXPORTER: 'otlp' },
+        monitoring: { podMonitor: { enabled: true } },
+      },
+      /monitoring\.podMonitor .* settings\.OTEL_METRICS_EXPORTER is otlp/,
+    ],
   ])('%s', async ([, values, message]) => {
     await expect(render(values)).rejects.toThrow(message);
   });

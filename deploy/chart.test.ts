@@ -178,8 +178,33 @@ describe('the values of the chart', () => {
     ['text for a number', { CAP_FILES_BYTES: '4 GiB' }, false],
     ['a misspelt setting', { LOG_LEVLE: 'warn' }, false],
     ['a secret', { MASTER_KEY: 'CANARY-key' }, false],
+    ['a word in capitals', { LOG_LEVEL: 'WARN' }, true],
+    ['another word', { LOG_LEVEL: 'verbose' }, false],
+    ['a number below its limit', { RATE_IDENTITY_PER_MINUTE: -5 }, false],
+    ['a number above its limit', { SHARE_ORG_PERCENT: 200 }, false],
+    ['more copies than servers can hold', { NATS_REPLICAS: 7 }, false],
+    ['a fraction', { OTEL_TRACES_SAMPLER_ARG: 0.25 }, true],
+    ['a fraction above its limit', { OTEL_TRACES_SAMPLER_ARG: 1.5 }, false],
+    ['a fraction of a whole number', { RATE_IDENTITY_PER_MINUTE: 0.5 }, false],
+    ['an address without scheme', { BASE_URL: 'gateway.example.com' }, false],
+    ['an address with a path', { BASE_URL: 'https://example.com/gateway' }, false],
+    ['an address with a slash at its end', { BASE_URL: 'https://example.com:8443/' }, true],
+    ['a collector without scheme', { OTEL_EXPORTER_OTLP_ENDPOINT: 'otel:4318' }, false],
   ])('with %s in a setting (%j): valid is %s', ([, given, isAccepted]) => {
     expect(isValidWith({ settings: { ...values.settings, ...given } })).toBe(isAccepted);
+  });
+
+  test('accept a revision of the secrets that is a number, as --set gives it', () => {
+    expect(isValidWith({ secrets: { prefix: 'own', revision: 2 } })).toBe(true);
+  });
+
+  test.for<[what: string, given: object]>([
+    ['no image', { image: { ...values.image, repository: '' } }],
+    ['an unknown provider', { providerApps: { secret: '', clientIds: { githb: 'Ov23li' } } }],
+    ['no replica', { components: { audit: { autoscaling: { enabled: true, minReplicas: 0 } } } }],
+    ['no CPU', { components: { audit: { autoscaling: { enabled: true, cpuPercent: 0 } } } }],
+  ])('with %s are refused', ([, given]) => {
+    expect(isValidWith(given)).toBe(false);
   });
 
   test('with an unknown name are refused', () => {

@@ -151,6 +151,7 @@ export const settings = {
       .string()
       .regex(/^[1-5]$/, 'must be a whole number from 1 to 5')
       .transform(Number)
+      .pipe(z.number().min(1).max(5))
       .optional(),
     doc: 'Copies of each stream in a NATS cluster; read at migration only. If not set, existing streams keep their number, and new ones get 1.',
     example: '3',
@@ -523,6 +524,7 @@ export const settings = {
       .string()
       .regex(/^(0(\.\d+)?|1(\.0+)?)$/, 'must be a number from 0 to 1')
       .transform(Number)
+      .pipe(z.number().max(1))
       .default(0.05),
     doc: 'Fraction of calls that are traced.',
     example: '0.05',

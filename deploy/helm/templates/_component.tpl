@@ -127,6 +127,9 @@ spec:
 {{- end }}
 {{- with $own.autoscaling }}
 {{- if .enabled }}
+{{- if gt (int .minReplicas) (int .maxReplicas) }}
+{{- fail (printf "components.%s.autoscaling: minReplicas is %d and must be maxReplicas (%d) at most." $process.name (int .minReplicas) (int .maxReplicas)) }}
+{{- end }}
 ---
 apiVersion: autoscaling/v2
 kind: HorizontalPodAutoscaler

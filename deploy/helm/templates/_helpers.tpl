@@ -47,6 +47,11 @@ http://127.0.0.1:8080
 {{- end -}}
 {{- end -}}
 
+{{/* The host of that address, for which the ingress or the route takes requests. */}}
+{{- define "aag.host" -}}
+{{- required "settings.BASE_URL has no host: set it to an address such as https://gateway.example.com." (urlParse (include "aag.baseUrl" .)).hostname -}}
+{{- end -}}
+
 {{/* The Secret of a component; of (dict "root" . "name" component). */}}
 {{- define "aag.secret" -}}
 {{- if .root.Values.evaluation.enabled -}}
