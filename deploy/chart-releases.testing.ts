@@ -39,7 +39,11 @@ export const releaseOf = (values: object): Release => ({
 });
 /** The pod template of an object; undefined if the object has none. */
 export const podOf = ({ spec }: KubeObject) =>
-  (spec as { template?: { spec: PodSpec; metadata: { labels: object } } } | undefined)?.template;
+  (
+    spec as
+      | { template?: { spec: PodSpec; metadata: { labels: object; annotations: object } } }
+      | undefined
+  )?.template;
 /** The containers of an object's pod, including the init containers. */
 export const containersOf = (object: KubeObject) => {
   const { containers = [], initContainers = [] } = podOf(object)?.spec ?? {};

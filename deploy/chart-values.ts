@@ -55,7 +55,7 @@ export function listValues({ components, migrate, servers, settings: names }: Ch
       dns: { ports: [53], to: [] },
       nats: { ports: [4222], to: [] },
       postgres: { ports: [5432], to: [] },
-      collector: { ports: [4318], to: [] },
+      collector: { ports: [], to: [] },
       internetExcept: { ipv4: [], ipv6: [] },
       privateUpstreams: [],
     },
@@ -120,7 +120,8 @@ const comments: Readonly<Record<string, string>> = {
     'Each pod reaches what its component needs, and nothing else. Lists under `to`, clients and prometheus are peers; empty ones are every address.',
   'networkPolicy.clients': 'Who may connect to the gateway.',
   'networkPolicy.prometheus': 'Who may read metrics, where monitoring.podMonitor is enabled.',
-  'networkPolicy.collector': 'Where settings.OTEL_EXPORTER_OTLP_ENDPOINT is set.',
+  'networkPolicy.collector':
+    'Where settings.OTEL_EXPORTER_OTLP_ENDPOINT is set. No ports are the port of that URL.',
   'networkPolicy.internetExcept':
     'Networks of the cluster with public addresses. Private, local and metadata addresses are left out already.',
   'networkPolicy.privateUpstreams':

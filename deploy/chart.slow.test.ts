@@ -123,6 +123,17 @@ describe('the pods of the chart', () => {
     expect(pods.get('audit')?.terminationGracePeriodSeconds).toBe(45);
   });
 
+  test.for([
+    ['an installation', minimal, 0],
+    ['an evaluation', { evaluation: { enabled: true } }, 2],
+  ] as const)('of %s all have the labels and annotations of pod', async ([, values, servers]) => {
+    const pod = { labels: { team: 'actions' }, annotations: { note: 'on' } };
+    const templates = (await render({ ...values, pod })).flatMap((each) => podOf(each) ?? []);
+
+    expect(templates).toHaveLength(components.length + 1 + servers);
+    for (const { metadata } of templates) expect(metadata).toMatchObject(pod);
+  });
+
   test('get numbers in the form in which the values contain them', async () => {
     const numberSettings = {
       ...minimal.settings,
@@ -275,6 +286,39 @@ describe('the network policies of the chart', () => {
         );
         expect(selecting).toHaveLength(1);
       }
+    },
+  );
+
+  test('let migrate run under its own policy, and replace that of the release before', async () => {
+    const hooks = (await render(minimal)).filter(({ metadata }) => metadata.name === 'aag-migrate');
+    const annotations = hooks.map(({ kind, metadata }) => [kind, metadata['annotations']]);
+    const hook = {
+      'helm.sh/hook': 'pre-install,pre-upgrade',
+      'helm.sh/hook-delete-policy': 'before-hook-creation,hook-succeeded',
+    };
+
+    expect(Object.fromEntries(annotations)).toEqual({
+      Job: hook,
+      NetworkPolicy: { ...hook, 'helm.sh/hook-weight': '-1' },
+    });
+  });
+
+  test.for<[url: string, ports: readonly number[], port: number]>([
+    ['http://otel:4317', [], 4317],
+    ['https://otel.example.com/v1', [], 443],
+    ['http://[fd00::1]', [], 80],
+    ['http://otel:80', [4318], 4318],
+  ])(
+    'let pods reach the collector %s, with the ports %j, on port %i',
+    async ([url, ports, port]) => {
+      const settings = { ...minimal.settings, OTEL_EXPORTER_OTLP_ENDPOINT: url };
+      const networkPolicy = { collector: { ports, to: [{ podSelector: {} }] } };
+      const objects = await render({ ...minimal, settings, networkPolicy });
+      const policies = objects.filter(({ kind }) => kind === 'NetworkPolicy');
+      const policy = policies.find(({ metadata }) => metadata.name === 'aag-audit');
+
+      const rule = { ports: [{ port }], to: [{ podSelector: {} }] };
+      expect(policy).toMatchObject({ spec: { egress: expect.arrayContaining([rule]) } });
     },
   );
 

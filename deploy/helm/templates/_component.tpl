@@ -34,17 +34,7 @@ spec:
       {{- include "aag.selector" $identity | nindent 6 }}
   template:
     metadata:
-      labels:
-        {{- include "aag.labels" $identity | nindent 8 }}
-        {{- with $root.Values.pod.labels }}
-        {{- toYaml . | nindent 8 }}
-        {{- end }}
-      annotations:
-        # A pod reads its secrets when it starts. A new value here starts all pods again.
-        agent-action-gateway/secrets-revision: {{ $root.Values.secrets.revision | toString | quote }}
-        {{- with $root.Values.pod.annotations }}
-        {{- toYaml . | nindent 8 }}
-        {{- end }}
+      {{- include "aag.podMetadata" $identity | nindent 6 }}
     spec:
       serviceAccountName: {{ $name }}
       {{- include "aag.podBasics" . | nindent 6 }}
@@ -104,6 +94,8 @@ metadata:
     {{- include "aag.labels" $identity | nindent 4 }}
 spec:
   maxUnavailable: 1
+  # A pod that is not ready serves nobody, so it must not keep a node from being drained.
+  unhealthyPodEvictionPolicy: AlwaysAllow
   selector:
     matchLabels:
       {{- include "aag.selector" $identity | nindent 6 }}

@@ -17,6 +17,21 @@ app.kubernetes.io/managed-by: {{ .root.Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace "+" "_" }}
 {{- end -}}
 
+{{/* The metadata of the pods of a component or server; of (dict "root" . "name" component). */}}
+{{- define "aag.podMetadata" -}}
+labels:
+  {{- include "aag.labels" . | nindent 2 }}
+  {{- with .root.Values.pod.labels }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+annotations:
+  # A pod reads its secrets when it starts. A new value here starts all pods again.
+  agent-action-gateway/secrets-revision: {{ .root.Values.secrets.revision | toString | quote }}
+  {{- with .root.Values.pod.annotations }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+{{- end -}}
+
 {{- define "aag.image" -}}
 {{- if .Values.image.digest -}}
 {{ .Values.image.repository }}@{{ .Values.image.digest }}

@@ -23,8 +23,7 @@ spec:
   activeDeadlineSeconds: 3600
   template:
     metadata:
-      labels:
-        {{- include "aag.labels" $identity | nindent 8 }}
+      {{- include "aag.podMetadata" $identity | nindent 6 }}
     spec:
       restartPolicy: {{ if $isHook }}Never{{ else }}OnFailure{{ end }}
       # A hook runs before the service accounts of the release exist; it has no token of this one.
@@ -39,6 +38,6 @@ spec:
         {{- include "aag.componentVolumes" . | nindent 8 }}
 {{- if $root.Values.networkPolicy.enabled }}
 ---
-{{ include "aag.networkPolicy" . }}
+{{ include "aag.networkPolicy" (dict "root" $root "process" $process "isHook" $isHook) }}
 {{- end }}
 {{- end -}}

@@ -1,4 +1,4 @@
-{{/* Who may reach a component or the migration, and what it may reach; of (dict "root" . "process" component). */}}
+{{/* Who may reach a component or the migration, and what it may reach; of (dict "root" . "process" component). It is a hook before the hook of the migration where isHook is set. */}}
 {{- define "aag.networkPolicy" -}}
 {{- $root := .root -}}
 {{- $process := .process -}}
@@ -11,6 +11,12 @@ metadata:
   name: {{ include "aag.name" $root }}-{{ $process.name }}
   labels:
     {{- include "aag.labels" $identity | nindent 4 }}
+  {{- if .isHook }}
+  annotations:
+    helm.sh/hook: pre-install,pre-upgrade
+    helm.sh/hook-weight: "-1"
+    helm.sh/hook-delete-policy: before-hook-creation,hook-succeeded
+  {{- end }}
 spec:
   podSelector:
     matchLabels:
@@ -70,7 +76,7 @@ spec:
     {{- end }}
     {{- if and $collector $process.healthPort }}
     - ports:
-        {{- range $policy.collector.ports }}
+        {{- range $policy.collector.ports | default (list (include "aag.portOf" $collector)) }}
         - port: {{ int . }}
         {{- end }}
       {{- with $policy.collector.to }}
@@ -100,6 +106,12 @@ spec:
     {{- toYaml . | nindent 4 }}
     {{- end }}
     {{- end }}
+{{- end -}}
+
+{{/* The port of a URL of http or https. */}}
+{{- define "aag.portOf" -}}
+{{- $url := urlParse . -}}
+{{- regexFind ":[0-9]+$" $url.host | trimPrefix ":" | default (eq $url.scheme "https" | ternary "443" "80") -}}
 {{- end -}}
 
 {{/* An egress rule for Postgres or NATS: that of an evaluation, else the one of the operator. */}}

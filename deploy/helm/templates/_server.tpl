@@ -34,8 +34,7 @@ spec:
       {{- include "aag.selector" $identity | nindent 6 }}
   template:
     metadata:
-      labels:
-        {{- include "aag.labels" $identity | nindent 8 }}
+      {{- include "aag.podMetadata" $identity | nindent 6 }}
     spec:
       serviceAccountName: default
       {{- include "aag.podBasics" . | nindent 6 }}
