@@ -106,6 +106,7 @@ describe.for(Object.entries(services))(
         mem_limit: expect.stringMatching(/^\d+[mg]$/),
         cpus: expect.any(Number),
         pids_limit: expect.any(Number),
+        logging: { options: { 'max-size': '20m', 'max-file': '5' } },
       });
       for (const place of service.tmpfs ?? []) expect(place).toMatch(/:size=\d+m$/);
       expect(service.tmpfs).toBeDefined();
