@@ -15,7 +15,8 @@ import { processSettings } from '#process';
 import { provisionConfig } from '../check-settings.ts';
 import { schemaOwners } from '../provision.ts';
 import { variablesOf } from '../services-src/config/service-variables.testing.ts';
-import { renderChart } from './chart.ts';
+import { natsServerOptions, natsStreamOptions } from '../services-src/embedded/index.ts';
+import { renderChart, renderNatsChartValues } from './chart.ts';
 import { readChartModel } from './chart-model.ts';
 import type { ChartComponent } from './chart-model.ts';
 import { componentConfigs } from './component-configs.testing.ts';
@@ -209,6 +210,29 @@ describe('the values of the chart', () => {
 
   test('with an unknown name are refused', () => {
     expect(isValidWith({ evaluaton: { enabled: true } })).toBe(false);
+  });
+});
+
+test('the values for the official NATS chart lead to three servers with the options of nats.conf, one on each node', () => {
+  const { config, container, podTemplate } = parse(renderNatsChartValues(), { logLevel: 'error' });
+  // As the chart writes its configuration.
+  const written = (options: object) =>
+    Object.entries(options).map(([name, value]) => [
+      name,
+      JSON.stringify(value).replace(/^"<< (.*) >>"$/, '$1'),
+    ]);
+
+  expect(config.cluster).toEqual({ enabled: true, replicas: 3 });
+  expect(written(config.jetstream.merge)).toEqual(Object.entries(natsStreamOptions));
+  expect(written(config.merge)).toEqual([
+    ['00$include', '"accounts.conf"'],
+    ...Object.entries(natsServerOptions),
+  ]);
+  expect(container.merge.resources).toEqual(
+    model.servers.find(({ name }) => name === 'nats')?.resources,
+  );
+  expect(podTemplate.topologySpreadConstraints).toEqual({
+    'kubernetes.io/hostname': { maxSkew: 1, whenUnsatisfiable: 'DoNotSchedule' },
   });
 });
 

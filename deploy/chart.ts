@@ -110,10 +110,10 @@ function describeEvaluation(databaseUsers: readonly { readonly name: string }[])
 
 /**
  * Writes `deploy/nats-chart-values.yaml`: values for the official NATS chart. They use the accounts
- * of `deploy/nats.conf`, and the passwords from the Secret that `npm run secrets -- --kubernetes`
- * prints.
+ * of `deploy/nats.conf`, the passwords from the Secret that `npm run secrets -- --kubernetes` prints,
+ * and the resources of NATS in compose.
  */
-export function renderNatsChartValues(): string {
+export function renderNatsChartValues({ servers }: ChartModel = readChartModel()): string {
   const passwords = [...components, 'provision'].map((user) => {
     const key = natsPasswordVariable(user);
     return [key, { valueFrom: { secretKeyRef: { name: 'agent-action-gateway-nats', key } } }];
@@ -130,16 +130,31 @@ export function renderNatsChartValues(): string {
       merge: { '00$include': 'accounts.conf', ...toNatsChartOptions(natsServerOptions) },
     },
     configMap: { merge: { data: { 'accounts.conf': accounts } } },
-    container: { env: Object.fromEntries(passwords) as object },
+    container: {
+      env: Object.fromEntries(passwords) as object,
+      merge: { resources: servers.find(({ name }) => name === 'nats')?.resources },
+    },
+    // With one node lost, the other two servers still have all that calls need.
+    podTemplate: {
+      topologySpreadConstraints: {
+        'kubernetes.io/hostname': { maxSkew: 1, whenUnsatisfiable: 'DoNotSchedule' },
+      },
+    },
   };
   return `# ${generated}
 # Values for the official chart of NATS: docs/kubernetes.md#nats
 ${stringify(values, { lineWidth: 0 })}`;
 }
 
-/** The official chart copies the text between `<<` and `>>` unchanged into its configuration. */
+/**
+ * The official chart writes its configuration as JSON, and removes the quotation marks around `<<`
+ * and `>>`. So only a value without quotation marks of its own may stand between them.
+ */
 function toNatsChartOptions(options: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(
-    Object.entries(options).map(([name, value]) => [name, `<< ${value} >>`]),
+    Object.entries(options).map(([name, value]) => [
+      name,
+      value.startsWith('"') ? value.slice(1, -1) : `<< ${value} >>`,
+    ]),
   );
 }
