@@ -17,9 +17,11 @@ await orExit(async () => {
   const masterKeys = readMasterKeys(config.MASTER_KEY);
   await using db = await openOwnDatabase(config, { schema: 'executor' });
   const count = await rotateMasterKey(db, masterKeys);
-  process.stdout.write(
-    `Rewrapped ${count} data keys. All but the first key of MASTER_KEY may be taken away now.\n`,
-  );
+  const next =
+    masterKeys.length === 1
+      ? 'MASTER_KEY holds one key alone: to change it, write a new key and a comma before it.'
+      : 'All but the first key of MASTER_KEY may be taken away now.';
+  process.stdout.write(`Rewrapped ${count} data keys. ${next}\n`);
 });
 
 async function completeEnvironment(environment: Environment): Promise<Environment> {

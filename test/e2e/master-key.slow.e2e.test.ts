@@ -106,6 +106,12 @@ test(
     {
       await using _gateway = await startGateway();
       await sendCall(user);
+      expect(await runRotation()).toMatchObject({
+        code: 0,
+        stdout: expect.stringMatching(
+          /^Rewrapped 0 data keys\. MASTER_KEY holds one key alone: to change it, [^.]*\.$/m,
+        ),
+      });
     }
     await changeMasterKey(() => oldKey);
     await expect(startGateway()).rejects.toThrow(/^MASTER_KEY does not open this vault/);
