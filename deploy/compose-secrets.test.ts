@@ -51,6 +51,15 @@ describe('the secrets of docker-compose.yml', () => {
     expect(secrets).not.toHaveProperty('PORT');
   });
 
+  test('contain the address of NATS with or without TLS, as it is given', () => {
+    const urlAt = (nats: string) =>
+      makeComposeSecrets(components, () => randomBytes(32), { nats })['AUTH_NATS_URL'];
+
+    expect(urlAt('tls://bus:4222')).toMatch(/^tls:\/\/auth:\w+@bus:4222$/);
+    expect(urlAt('bus:4222?tls=off')).toMatch(/^nats:\/\/auth:\w+@bus:4222\?tls=off$/);
+    expect(() => urlAt('bus:4222?tls=on')).toThrow('must be host:port');
+  });
+
   test('are refused when the two halves of the decision key do not belong together', () => {
     const { DECISION_KEY: _, ...rest } = makeSecrets();
 

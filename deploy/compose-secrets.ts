@@ -13,7 +13,10 @@ export type ComposeSecrets = Readonly<Record<string, string>>;
 export interface ExistingInstallation {
   /** The secrets that the installation already has. */
   readonly existing?: ComposeSecrets;
-  /** The addresses in new URLs: `host:port/database` for Postgres, and `host:port` for NATS. */
+  /**
+   * The addresses in new URLs: `host:port/database` for Postgres, and `host:port` for NATS, which
+   * `tls://` may precede or `?tls=off` may follow.
+   */
   readonly postgres?: string | undefined;
   readonly nats?: string | undefined;
 }
@@ -38,9 +41,11 @@ export function makeComposeSecrets(
       `"${postgres}" must be host:port/database, such as db.example.com:5432/gateway.`,
     );
   }
-  if (!/^[^\s/@]+:\d{1,5}$/.test(nats)) {
+  const natsAddress = /^(tls:\/\/)?([^\s/@?]+:\d{1,5}(?:\?tls=off)?)$/.exec(nats);
+  if (natsAddress === null) {
     throw new ConfigError(`"${nats}" must be host:port, such as nats.example.com:4222.`);
   }
+  const [, natsScheme = 'nats://', natsHost] = natsAddress;
   const existingOr = (name: string, make: () => string) => existing[name] ?? make();
   // A random password. It begins with a letter, because nats.conf would read an unquoted value that
   // begins with a digit as a number.
@@ -65,7 +70,7 @@ export function makeComposeSecrets(
     const url = `${user.toUpperCase()}_NATS_URL`;
     return [
       [variable, password],
-      [url, existingOr(url, () => `nats://${user}:${password}@${nats}`)],
+      [url, existingOr(url, () => `${natsScheme}${user}:${password}@${natsHost}`)],
     ];
   });
   const databaseSecrets = components

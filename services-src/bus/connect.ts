@@ -23,9 +23,12 @@ export interface Bus extends AsyncDisposable {
 }
 
 interface BusServer {
-  /** The setting NATS_URL. With the scheme `tls://`, TLS is required. */
+  /** The setting NATS_URL. `tls://` requires TLS, and `?tls=off` at its end forbids it. */
   readonly url: string;
-  /** The setting SERVERS_CA_FILE. If it is set, TLS is required too, except on loopback. */
+  /**
+   * The setting SERVERS_CA_FILE. If it is set, TLS is required too, except on loopback and with
+   * `?tls=off`.
+   */
   readonly caFile?: string | undefined;
 }
 
@@ -133,11 +136,19 @@ function messageOf(error: unknown): string {
 }
 
 /**
- * Parses `nats://user:password@host:port[,host:port]`, with percent-encoded credentials; `tls://`
- * requires TLS. Throws a `ConfigError` if the client could not verify the server's certificate.
+ * Parses `nats://user:password@host:port[,host:port][?tls=off]`, with percent-encoded credentials;
+ * `tls://` requires TLS. Throws a `ConfigError` if the client could not verify the server's
+ * certificate, and for another parameter.
  */
 function parseNatsUrl({ url, caFile }: BusServer): Login {
-  const [first = '', ...others] = url.split(',');
+  const [address = '', ...parameters] = url.split('?');
+  const mayUseTls = parameters.length === 0;
+  if (!mayUseTls && (parameters.join('?') !== 'tls=off' || address.startsWith('tls:'))) {
+    throw new ConfigError(
+      'NATS_URL may end in ?tls=off after nats://…, and in no other parameter.',
+    );
+  }
+  const [first = '', ...others] = address.split(',');
   const parsedUrl = new URL(first);
   const servers = [
     parsedUrl.host,
@@ -145,12 +156,13 @@ function parseNatsUrl({ url, caFile }: BusServer): Login {
   ];
   const hosts = servers.map((server) => new URL(`nats://${server}`).hostname);
   const asksForTls =
-    parsedUrl.protocol === 'tls:' || (caFile !== undefined && !hosts.every(isLoopbackHost));
-  const address = hosts.find((host) => isIP(host.replace(/^\[(.*)\]$/, '$1')) !== 0);
-  if (asksForTls && address !== undefined) {
+    mayUseTls &&
+    (parsedUrl.protocol === 'tls:' || (caFile !== undefined && !hosts.every(isLoopbackHost)));
+  const hostWithoutName = hosts.find((host) => isIP(host.replace(/^\[(.*)\]$/, '$1')) !== 0);
+  if (asksForTls && hostWithoutName !== undefined) {
     // For a server without a name, the client would compare the certificate with `localhost`.
     throw new ConfigError(
-      `NATS_URL names ${address} for TLS. Name a host of the server's certificate instead.`,
+      `NATS_URL names ${hostWithoutName} for TLS. Name a host of the server's certificate instead.`,
     );
   }
   const tls = asksForTls ? { tls: caFile === undefined ? {} : { caFile } } : {};

@@ -129,16 +129,29 @@ describe('Postgres and NATS with a private certificate authority', { timeout: 30
     });
   });
 
+  const connectionTo = async (url: string, caFile?: string) => {
+    try {
+      await using _bus = await connectBus({ url, caFile, name: 'auth' });
+      return 'opened';
+    } catch (error) {
+      return (error as Error).message;
+    }
+  };
+
+  test('NATS is used without TLS beside a Postgres with an authority, if its URL says so', async () => {
+    // The second host, which does not exist, is not on loopback, so the authority asks for TLS.
+    const url = `nats://auth:${password}@localhost:${nats.portWithoutTls},nats.invalid:4222`;
+
+    expect(await connectionTo(url, files.right)).toContain('does not let auth in');
+    expect(await connectionTo(`${url}?tls=off`, files.right)).toBe('opened');
+    for (const other of [`${url}?tls=on`, `${url.replace('nats:', 'tls:')}?tls=off`]) {
+      expect(await connectionTo(other, files.right)).toContain('may end in ?tls=off');
+    }
+  });
+
   test('NATS is refused without its authority, with another authority, under another host name, and without TLS', async () => {
-    const refusalOf = async (port: number, caFile?: string) => {
-      const url = `tls://auth:${password}@localhost:${port}`;
-      try {
-        await using _bus = await connectBus({ url, caFile, name: 'auth' });
-        return 'opened';
-      } catch (error) {
-        return (error as Error).message;
-      }
-    };
+    const refusalOf = (port: number, caFile?: string) =>
+      connectionTo(`tls://auth:${password}@localhost:${port}`, caFile);
 
     expect(await refusalOf(nats.port, files.right)).toBe('opened');
     for (const file of [undefined, files.wrong]) {
