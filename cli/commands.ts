@@ -22,6 +22,10 @@ const waitOption: OptionRow = [
   '--wait [time]',
   'wait for an approval, by default 15m; exits with 5 without a decision',
 ];
+const idempotencyKeyOption: OptionRow = [
+  '--idempotency-key <key>',
+  'make the call of an earlier command with this key only if it was not made',
+];
 const noBrowserOption: OptionRow = ['--no-browser', 'print the address only'];
 
 const variables = `
@@ -82,6 +86,7 @@ export const commands: readonly CommandRow[] = [
         ['--filter <jq>', 'print what this jq program makes of the answer'],
         ['--max-risk <risk>', 'refuse what is riskier than "read" or "write"'],
         waitOption,
+        idempotencyKeyOption,
       ],
       notes: `Example:
   action-gateway call github create_issue --param repository=acme/site --param title=Hello`,
@@ -98,6 +103,7 @@ export const commands: readonly CommandRow[] = [
         ['--secret <name=header:Name>', 'put a secret there; or name=query:parameter', 'repeats'],
         ['--service <name>', 'call a path of this service instead, with its credential'],
         waitOption,
+        idempotencyKeyOption,
       ],
       notes: `Example:
   action-gateway http POST https://api.example.com/notes --data '{"text": "Hello"}' \\

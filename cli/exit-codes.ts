@@ -17,8 +17,10 @@ export const exitCodes = {
   denied: 4,
   /** The call waits for the approval of a person. */
   waiting: 5,
-  /** The gateway did not answer, or is not ready. */
+  /** The gateway did not answer, or is not ready, and nothing was done. */
   unreachable: 6,
+  /** The answer is lost: what was asked for may have been done. */
+  unknown: 7,
 } as const;
 
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
@@ -31,4 +33,5 @@ export const errorCodes: Partial<Record<ExitCode, string>> = {
   [exitCodes.usage]: 'usage',
   [exitCodes.notSignedIn]: 'unauthenticated',
   [exitCodes.unreachable]: 'unavailable',
+  [exitCodes.unknown]: 'outcome_unknown',
 };

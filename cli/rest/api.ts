@@ -13,7 +13,9 @@ import {
 } from '../settings.ts';
 import type { Environment } from '../settings.ts';
 import { quoteForShell } from '../words.ts';
-import { GatewayRefusal, exitCodeOf } from './gateway-refusal.ts';
+import { GatewayRefusal } from './gateway-refusal.ts';
+import { isNotSent, lostAnswer } from './lost-answer.ts';
+import type { SentRequest } from './lost-answer.ts';
 
 /** The gateway answers every request within this time. */
 const timeoutMs = 150_000;
@@ -96,7 +98,7 @@ function createApi(access: Access, credential: string): Api {
       }
     }
     if (answer.ok) return answer;
-    throw refusalOfAnswer(answer, await readText(answer), access);
+    throw refusalOfAnswer(answer, await readText(answer, parts), { access, parts });
   };
   const request: Api['request'] = async <T>(
     method: Method,
@@ -104,10 +106,13 @@ function createApi(access: Access, credential: string): Api {
     parts: RequestParts = {},
   ) => {
     const signal = AbortSignal.timeout(timeoutMs);
-    const answer = await open(path, { ...parts, method, signal });
-    const text = await readText(answer);
+    const sentParts = { ...parts, method };
+    const answer = await open(path, { ...sentParts, signal });
+    const text = await readText(answer, sentParts);
     const body = text === '' ? undefined : parseJson(text);
-    if (text !== '' && body === undefined) throw refusalOfAnswer(answer, text, access);
+    if (text !== '' && body === undefined) {
+      throw refusalOfAnswer(answer, text, { access, parts: sentParts });
+    }
     return body as T; // the form of an answer is the one of the route's contract
   };
   return {
@@ -159,15 +164,18 @@ async function sendRequest(
   try {
     return await fetch(url, init);
   } catch (error) {
-    throw new Refusal(
-      `The gateway at ${gateway} did not answer (${reasonOf(error)}). ${adviseOnAddress(gateway)}`,
-      { cause: error, exitCode: exitCodes.unreachable },
-    );
+    const problem = `The gateway at ${gateway} did not answer (${reasonOf(error)}).`;
+    throw isNotSent(error)
+      ? new Refusal(`${problem} ${adviseOnAddress(gateway)}`, {
+          cause: error,
+          exitCode: exitCodes.unreachable,
+        })
+      : lostAnswer(problem, parts, error);
   }
 }
 
 /** @throws Refusal if the answer is too long, or if the connection breaks off. */
-async function readText(answer: Response): Promise<string> {
+async function readText(answer: Response, request: SentRequest): Promise<string> {
   const chunks: Uint8Array[] = [];
   let size = 0;
   try {
@@ -177,15 +185,16 @@ async function readText(answer: Response): Promise<string> {
       chunks.push(chunk);
     }
   } catch (error) {
-    throw new Refusal(
-      `The gateway's answer broke off (${reasonOf(error)}). What was asked for may have been done.`,
-      { cause: error, exitCode: exitCodes.unreachable },
-    );
+    throw lostAnswer(`The gateway's answer broke off (${reasonOf(error)}).`, request, error);
   }
   return Buffer.concat(chunks).toString('utf8');
 }
 
-function refusalOfAnswer(answer: Response, text: string, { loginCommand }: Access): Refusal {
+function refusalOfAnswer(
+  answer: Response,
+  text: string,
+  { access: { loginCommand }, parts }: { access: Access; parts: SentRequest },
+): Refusal {
   const envelope = parseJson(text) as Partial<ErrorEnvelope> | undefined;
   if (answer.status === 401) {
     const message =
@@ -197,10 +206,9 @@ function refusalOfAnswer(answer: Response, text: string, { loginCommand }: Acces
   if (typeof envelope?.error === 'string' && typeof envelope.message === 'string') {
     return new GatewayRefusal(envelope as ErrorEnvelope);
   }
-  return new Refusal(
-    `The answer with status ${answer.status} is not one of a gateway: check the address.`,
-    { exitCode: exitCodeOf(answer.status >= 500 ? 'unavailable' : 'internal') },
-  );
+  const problem = `The answer with status ${answer.status} is not one of a gateway: check the address.`;
+  // A proxy before the gateway may send such an answer after the gateway has got the request.
+  return answer.status >= 500 ? lostAnswer(problem, parts) : new Refusal(problem);
 }
 
 function parseJson(text: string): unknown {

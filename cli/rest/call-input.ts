@@ -69,6 +69,12 @@ export function readSecret(secret: string): PerCallSecret {
   };
 }
 
+/** @throws Refusal unless the key has 1 to 200 printable ASCII characters without spaces. */
+export function readIdempotencyKey(key: string): string {
+  if (/^[\x21-\x7E]{1,200}$/.test(key)) return key;
+  throw misuse('--idempotency-key is 1 to 200 printable ASCII characters without spaces.');
+}
+
 /**
  * The milliseconds of a time such as `90s`, `10m` or `1h`. A number without a unit means seconds.
  */

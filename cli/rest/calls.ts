@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { z } from 'zod';
@@ -7,10 +8,17 @@ import type { pendingReply } from '#contracts/http/approvals';
 import { exitCodes } from '../exit-codes.ts';
 import { quoteForShell } from '../words.ts';
 import type { Api } from './api.ts';
-import { readHeaders, readParams, readSecret, readWaitTime } from './call-input.ts';
+import {
+  readHeaders,
+  readIdempotencyKey,
+  readParams,
+  readSecret,
+  readWaitTime,
+} from './call-input.ts';
 import type { RestCall } from './command.ts';
 import { GatewayRefusal } from './gateway-refusal.ts';
 import { readTextOption } from './input.ts';
+import { idempotencyHeader } from './lost-answer.ts';
 import { formatJson, printNote } from './output.ts';
 import type { Answer } from './output.ts';
 
@@ -21,12 +29,14 @@ type CallReply = Called | Pending | z.infer<typeof deniedReply>;
 const defaultWait = '15m';
 const pollMsMin = 500;
 
-interface WaitOptions {
+/** The options of all calls. */
+interface PerformOptions {
   /** True if the option is given without a time. */
   readonly wait?: string | true;
+  readonly idempotencyKey?: string;
 }
 
-interface CallOptions extends WaitOptions {
+interface CallOptions extends PerformOptions {
   readonly param?: readonly string[];
   readonly jsonParams?: string;
   readonly filter?: string;
@@ -49,7 +59,7 @@ export async function callAction(call: RestCall<CallOptions>): Promise<Answer> {
   });
 }
 
-interface HttpOptions extends WaitOptions {
+interface HttpOptions extends PerformOptions {
   readonly header?: readonly string[];
   readonly data?: string;
   readonly secret?: readonly string[];
@@ -91,10 +101,19 @@ function isJsonText(text: string): boolean {
   }
 }
 
-async function perform({ api, options }: RestCall<WaitOptions>, body: CallBody): Promise<Answer> {
-  const reply = await api.request<CallReply>('POST', '/v1/actions/call', { body });
-  if (reply.status !== 'pending_approval' || options.wait === undefined) return answerOf(reply);
-  const waitMs = readWaitTime(options.wait === true ? defaultWait : options.wait);
+/**
+ * Makes the call, and waits for a decision with `--wait`. Each call has an idempotency key, so that
+ * a person can repeat it safely when its answer is lost.
+ */
+async function perform(
+  { api, options: { wait, idempotencyKey } }: RestCall<PerformOptions>,
+  body: CallBody,
+): Promise<Answer> {
+  const waitMs = wait === undefined ? undefined : readWaitTime(wait === true ? defaultWait : wait);
+  const key = idempotencyKey === undefined ? randomUUID() : readIdempotencyKey(idempotencyKey);
+  const headers = { [idempotencyHeader]: key };
+  const reply = await api.request<CallReply>('POST', '/v1/actions/call', { body, headers });
+  if (reply.status !== 'pending_approval' || waitMs === undefined) return answerOf(reply);
   printNote(describePending(reply));
   const lastReply = await waitForDecision(api, reply, waitMs);
   const answer = answerOf(lastReply);

@@ -10,7 +10,10 @@ export class GatewayRefusal extends Refusal {
   override readonly envelope: ErrorEnvelope;
 
   constructor(envelope: ErrorEnvelope) {
-    super(describe(envelope), { exitCode: exitCodeOf(envelope.error) });
+    super(describe(envelope), {
+      // The gateway does not know whether a change of its own data was stored.
+      exitCode: envelope['lost'] === true ? exitCodes.unknown : exitCodeOf(envelope.error),
+    });
     this.envelope = envelope;
   }
 }
@@ -26,9 +29,10 @@ const deniedCodes: readonly string[] = [
 ];
 
 /** The exit code for one of the gateway's error codes. */
-export function exitCodeOf(code: ErrorEnvelope['error']): ExitCode {
+function exitCodeOf(code: ErrorEnvelope['error']): ExitCode {
   if (code === 'unauthenticated') return exitCodes.notSignedIn;
   if (code === 'unavailable') return exitCodes.unreachable;
+  if (code === 'outcome_unknown') return exitCodes.unknown;
   return deniedCodes.includes(code) ? exitCodes.denied : exitCodes.failed;
 }
 

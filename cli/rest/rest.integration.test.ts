@@ -82,6 +82,7 @@ test.each([
   [403, 'not_in_your_chain', 4],
   [404, 'not_found', 1],
   [503, 'unavailable', 6],
+  [504, 'outcome_unknown', 7],
 ])('the status %i with the code %s ends with the exit code %i', async (status, error, expected) => {
   await using world = await startWorld({
     answerRest: ({ response }) => {
@@ -161,4 +162,66 @@ test('when waiting ends without a decision, the program says so, and mentions th
   expect(code).toBe(5);
   expect(stderr.match(/Waits for approval/g)).toHaveLength(1);
   expect(stderr).toContain('Nobody has decided yet.');
+});
+
+test('when the answer to a call is lost, the program says how to repeat the call safely, and exits with 7', async () => {
+  let isLost = true;
+  await using world = await startWorld({
+    answerRest: ({ response }) => {
+      if (isLost) response.destroy();
+      else response.end(JSON.stringify({ status: 'denied', reason: 'Repeated.' }));
+    },
+  });
+  const { code, stdout, stderr } = await world.run(['call', 'mail', 'send']);
+  expect({ code, stdout }).toEqual({ code: 7, stdout: '' });
+  expect(stderr).toContain('The call may have been made.');
+  const [, key = ''] = /--idempotency-key (\S+)\.$/m.exec(stderr) ?? [];
+  expect(key).not.toBe('');
+  const asJson = await world.run(['http', 'POST', 'https://a.example', '--json']);
+  expect(JSON.parse(asJson.stderr)).toMatchObject({ error: 'outcome_unknown' });
+  isLost = false;
+  const repeated = await world.runHere('call', 'mail', 'send', '--idempotency-key', key);
+  expect(repeated).toMatchObject({ code: 4, stderr: expect.stringContaining('Repeated.') });
+  const keys = world.gateway.calls.map(({ headers }) => headers['idempotency-key']);
+  expect([keys[0], keys[2]]).toEqual([key, key]);
+  expect(keys[1]).not.toBe(key);
+});
+
+test.each([
+  [['rules', 'add', 'allow', 'http:GET:a.example', '--org'], 7, 'look before you repeat it'],
+  [['rules', 'list'], 6, 'did not answer'],
+])('when the answer to the command %j is lost, the program exits with %i', async (...row) => {
+  const [args, expected, message] = row;
+  await using world = await startWorld({ answerRest: ({ response }) => void response.destroy() });
+  const { code, stderr } = await world.runHere(...args);
+  expect(code).toBe(expected);
+  expect(stderr).toContain(message);
+});
+
+test('a proxy that answers for the gateway does not make a call look as if it was not made', async () => {
+  await using world = await startWorld({
+    answerRest: ({ response }) => void response.writeHead(502).end('<html>'),
+  });
+  const { code, stderr } = await world.runHere('call', 'mail', 'send');
+  expect(code).toBe(7);
+  expect(stderr).toContain('--idempotency-key');
+});
+
+test('a call that never reached the gateway exits with 6', async () => {
+  await using world = await startWorld();
+  await world.gateway.stop();
+  const { code, stderr } = await world.runHere('call', 'mail', 'send');
+  expect(code).toBe(6);
+  expect(stderr).not.toContain('may have been made');
+});
+
+test.each([
+  [['--wait', '5x'], 'Write a time'],
+  [['--idempotency-key', 'a key'], '--idempotency-key is'],
+])('a call with the wrong option %j is not sent', async (options, message) => {
+  await using world = await startWorld();
+  const { code, stderr } = await world.runHere('call', 'mail', 'send', ...options);
+  expect(code).toBe(2);
+  expect(stderr).toContain(message);
+  expect(world.gateway.calls).toEqual([]);
 });
