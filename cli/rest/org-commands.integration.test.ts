@@ -6,15 +6,20 @@ import { expect, test } from 'vitest';
 import { makeFolder } from '../program.testing.ts';
 import { answerFrom, pageOf, startWorld } from './world.testing.ts';
 
-test('services connect --account requests an account, binds the service to it, and prints where to agree', async () => {
-  const service = { name: 'tracker', tier: 'org', status: 'needs_reauth' };
+test('services connect --account requests an account, binds the service to it, and prints where to agree and where a secret may go', async () => {
+  const hosts_added = [{ kind: 'secret', name: 'k', hosts: ['a.example', 'b.example'] }];
+  const service = { name: 'tracker', tier: 'org', status: 'needs_reauth', hosts_added };
   const connection = { name: 'jira', tier: 'org', authorization_url: 'https://gw/agree' };
   await using world = await startWorld({
     answerRest: answerFrom({ 'POST /v1/services': service, 'POST /v1/connections': connection }),
   });
   const args = ['services', 'connect', 'tracker', '--org', '--account'];
   expect(await world.runHere(...args, '--variable', 'site=a=b', '--secret', 'key=k')).toMatchObject(
-    { code: 0, stderr: 'Agree in your browser: https://gw/agree\n' },
+    {
+      code: 0,
+      stderr:
+        'k may now also go to a.example, b.example.\nAgree in your browser: https://gw/agree\n',
+    },
   );
   expect(world.gateway.calls.map(({ body }) => JSON.parse(body))).toEqual([
     { template: 'tracker', tier: 'org' },

@@ -58,8 +58,16 @@ export async function connectService({
         ['actions', service.actions_count],
       ],
     },
-    note: accountRequest && `Agree in your browser: ${accountRequest.url}`,
+    note: notesOf(service, accountRequest?.url).join('\n') || undefined,
   };
+}
+
+/** Says where the credentials of the service may now also go, and where the person can agree. */
+function notesOf({ hosts_added: added = [] }: ConnectedService, url: string | undefined): string[] {
+  return [
+    ...added.map(({ name, hosts }) => `${name} may now also go to ${hosts.join(', ')}.`),
+    ...(url === undefined ? [] : [`Agree in your browser: ${url}`]),
+  ];
 }
 
 async function requestAccount(api: Api, body: { readonly template: string }) {
