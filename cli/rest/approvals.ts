@@ -1,7 +1,8 @@
-import type { ApprovalResponse, ResolveApprovalBody } from '#contracts/http/approvals';
+import type { ApprovalResponse, Execution, ResolveApprovalBody } from '#contracts/http/approvals';
 import { misuse } from '../refusal.ts';
 import { makePrintable } from '../words.ts';
 import type { Api } from './api.ts';
+import { describeProblems, showBody } from './call-result.ts';
 import type { RestCall } from './command.ts';
 import { askYes, canAsk } from './input.ts';
 import { readLimit } from './limit.ts';
@@ -50,10 +51,15 @@ export async function listApprovals({ api, options }: RestCall<ListOptions>): Pr
 
 /**
  * `action-gateway approvals show <id>`: shows everything that an approver must see before deciding.
+ * After the call it also shows its result, or the error because of which it was not made.
  */
 export async function showApproval({ api, args }: RestCall): Promise<Answer> {
   const approval = await getApproval(api, args[0]);
-  return { data: approval, show: { facts: listFacts(approval) } };
+  const result = approval.execution?.result;
+  return {
+    data: approval,
+    show: { facts: listFacts(approval), body: result && showBody(result) },
+  };
 }
 
 function listFacts(approval: ApprovalResponse): [string, string | null | undefined][] {
@@ -81,8 +87,16 @@ function listFacts(approval: ApprovalResponse): [string, string | null | undefin
     ['expires', approval.expires_at],
     ['resolution', approval.resolution],
     ['reason', approval.reason],
-    ['execution', execution && `${execution.status} ${execution.http_status_code ?? ''}`.trim()],
+    ['execution', execution && describeExecution(execution)],
   ];
+}
+
+function describeExecution({ status, http_status_code: code, error, result }: Execution): string {
+  return [
+    [status, code].filter((part) => part !== undefined).join(' '),
+    ...(error === undefined ? [] : [`${error.error}: ${error.message}`]),
+    ...(result === undefined ? [] : describeProblems(result)),
+  ].join('. ');
 }
 
 interface AllowOptions {

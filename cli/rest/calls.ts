@@ -15,11 +15,12 @@ import {
   readSecret,
   readWaitTime,
 } from './call-input.ts';
+import { describeProblems, showBody } from './call-result.ts';
 import type { RestCall } from './command.ts';
 import { GatewayRefusal } from './gateway-refusal.ts';
 import { readTextOption } from './input.ts';
 import { idempotencyHeader } from './lost-answer.ts';
-import { formatJson, printNote } from './output.ts';
+import { printNote } from './output.ts';
 import type { Answer } from './output.ts';
 
 type Called = z.infer<typeof calledReply>;
@@ -118,7 +119,7 @@ async function perform(
   const lastReply = await waitForDecision(api, reply, waitMs);
   const answer = answerOf(lastReply);
   return lastReply.status === 'pending_approval'
-    ? { ...answer, note: 'Nobody has decided yet.' }
+    ? { ...answer, note: `Nobody has decided yet. ${describeWayToResult(lastReply)}` }
     : answer;
 }
 
@@ -154,27 +155,16 @@ function answerOf(reply: CallReply): Answer {
     return {
       data: reply,
       show: { text: '' },
-      note: describePending(reply),
+      note: `${describePending(reply)}\n${describeWayToResult(reply)}`,
       exitCode: exitCodes.waiting,
     };
   }
   const { result, action_description: description } = reply;
-  const { filtered_body: filtered = result.body, file, filter_error: filterError } = result;
-  const body = filtered ?? file;
-  const failure = result.failure && `${result.failure.kind}: ${result.failure.message}`;
   return {
     data: reply,
-    show:
-      typeof body === 'string'
-        ? { text: body, isRaw: true }
-        : { text: body === undefined ? '' : formatJson(body) },
-    note: [
-      `${result.status_code} ${description}`,
-      ...(failure === undefined ? [] : [`Failed, ${failure}`]),
-      ...(filterError === undefined ? [] : [`The filter failed: ${filterError}`]),
-      ...(result.body_omitted ? [`The body was left out: ${result.body_omitted.reason}`] : []),
-    ].join('\n'),
-    exitCode: failure === undefined ? exitCodes.done : exitCodes.failed,
+    show: showBody(result),
+    note: [`${result.status_code} ${description}`, ...describeProblems(result)].join('\n'),
+    exitCode: result.failure === undefined ? exitCodes.done : exitCodes.failed,
   };
 }
 
@@ -184,4 +174,8 @@ function describePending(pending: Pending): string {
     `Decide at ${pending.approval_url}`,
     `or with: action-gateway approvals allow ${quoteForShell(pending.approval_id)}`,
   ].join('\n');
+}
+
+function describeWayToResult({ approval_id: id }: Pending): string {
+  return `The result afterwards: action-gateway approvals show ${quoteForShell(id)}`;
 }

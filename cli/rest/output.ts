@@ -20,9 +20,18 @@ export interface Answer {
 
 export type Shown =
   | { readonly table: readonly (readonly Cell[])[]; readonly header: readonly string[] }
-  | { readonly facts: readonly (readonly [name: string, value: Cell])[] }
-  /** `isRaw`: in a pipe the text is printed as it is, because it is the answer of a service. */
-  | { readonly text: string; readonly isRaw?: true };
+  | {
+      readonly facts: readonly (readonly [name: string, value: Cell])[];
+      /** A text after the facts and an empty line. */
+      readonly body?: ShownText | undefined;
+    }
+  | ShownText;
+
+export interface ShownText {
+  readonly text: string;
+  /** In a pipe the text is printed as it is, because it is the answer of a service. */
+  readonly isRaw?: true;
+}
 
 /** The properties of stdout that matter here. Both are undefined when stdout is not a terminal. */
 interface Stream {
@@ -82,12 +91,12 @@ export function formatShown(show: Shown, stream: Stream): string {
   if ('facts' in show) {
     const facts = show.facts.filter(([, value]) => value !== undefined && value !== null);
     const width = Math.max(0, ...facts.map(([name]) => name.length));
-    return facts
-      .map(([name, value]) => {
-        const label = `${name}:`.padEnd(width + 1);
-        return `${dim(label, stream)} ${makePrintable(String(value))}`;
-      })
-      .join('\n');
+    const lines = facts.map(([name, value]) => {
+      const label = `${name}:`.padEnd(width + 1);
+      return `${dim(label, stream)} ${makePrintable(String(value))}`;
+    });
+    const body = show.body === undefined ? '' : formatShown(show.body, stream);
+    return [...lines, ...(body === '' ? [] : ['', body])].join('\n');
   }
   const rows = show.table.map((row) => row.map(formatCell));
   if (stream.isTTY !== true) return rows.map((row) => row.join('\t')).join('\n');

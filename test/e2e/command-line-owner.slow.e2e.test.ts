@@ -151,12 +151,17 @@ describe('templates and services', () => {
       code: 1,
       stderr: expect.stringContaining('Store the secret "notes_token" first'),
     });
-    const set = ['secrets', 'set', 'notes_token', '--host', line.world.upstream.host];
-    const stored = await runToEnd(set, line.personSettings, 'CANARY-notes\n');
+    const stored = await runToEnd(
+      ['secrets', 'set', 'notes_token'],
+      line.personSettings,
+      'CANARY-notes\n',
+    );
     expect(stored.code, stored.stderr).toBe(0);
     const connected = await runAsPerson('services', 'connect', 'notes');
     expect(connected.code, connected.stderr).toBe(0);
     expect(connected.stdout).toMatch(/status: +ready/);
+    const { host } = line.world.upstream;
+    expect(connected.stderr).toBe(`notes_token may now also go to ${host}.\n`);
     const shown = await runAsPerson('services', 'show', 'notes');
     expect(shown).toMatchObject({ code: 0, stdout: expect.stringMatching(/status: +ready/) });
     expect((await json('services', 'list'))[0]).toMatchObject({ name: 'notes', status: 'ready' });

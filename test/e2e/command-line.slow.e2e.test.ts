@@ -113,6 +113,8 @@ describe('calls', () => {
     expect(await call.exitCode, call.stderr()).toBe(0);
     expect(await call.nextLine()).toBe('{');
     expect(await call.nextLine()).toBe('  "ok": true');
+    const { stdout } = await runAsAgent('approvals', 'show', openApprovals[0].id);
+    expect(stdout).toMatch(/execution: +executed 201\n\n\{\n {2}"ok": true/);
   });
 
   test('a denied call exits with 4 and prints the reason', async () => {
