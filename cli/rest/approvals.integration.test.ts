@@ -1,8 +1,10 @@
 import { expect, test } from 'vitest';
 
-import { answerFrom, startWorld } from './world.testing.ts';
+import { answerFrom, pageOf, startWorld } from './world.testing.ts';
 
 const id = '01900000-0000-7000-8000-000000000001';
+
+const openApprovals = { 'GET /v1/approvals': pageOf() };
 
 /** An allowed approval with this execution. */
 const approvalWith = (execution: object) => ({
@@ -46,4 +48,101 @@ test.each([
   const { code, stdout } = await world.runHere('approvals', 'show', id);
   expect(code).toBe(0);
   expect(stdout.split(/execution: +/)[1]).toBe(expected);
+});
+
+test.each([
+  [{ status: 'pending' }, `What becomes of the call: action-gateway approvals show ${id}\n`],
+  [
+    { status: 'failed', error: { error: 'forbidden', message: 'A rule denies it.' } },
+    'The call: failed. forbidden: A rule denies it.\n',
+  ],
+])('approvals allow says what became of the call, or where that is shown', async (...row) => {
+  const [execution, expected] = row;
+  const approval = approvalWith(execution);
+  await using world = await startWorld({
+    answerRest: answerFrom({
+      [`GET /v1/approvals/${id}`]: approval,
+      [`POST /v1/approvals/${id}/resolve`]: approval,
+    }),
+  });
+  expect(await world.runHere('approvals', 'allow', id)).toEqual({
+    code: 0,
+    stdout: 'allowed: Send a mail\n',
+    stderr: expected,
+  });
+});
+
+test('approvals watch says in each line what the call does', async () => {
+  const events = [
+    { type: 'approval.raised', data: { id, risk: 'med', action_description: 'Send a mail' } },
+    { type: 'approval.resolved', data: { approval_id: id, status: 'allowed' } },
+    { type: 'execution.finished', data: { approval_id: id, execution: { status: 'failed' } } },
+  ];
+  const stream = events.map((event) => {
+    return `event: ${event.type}\nid: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
+  });
+  let streamCount = 0;
+  await using world = await startWorld({
+    answerRest: (call) => {
+      if (call.path.startsWith('/v1/approvals')) return answerFrom(openApprovals)(call);
+      streamCount += 1;
+      if (streamCount > 1) return answerFrom({})(call); // ends the command
+      call.response.writeHead(200, { 'content-type': 'text/event-stream' }).end(stream.join(''));
+    },
+  });
+  const { stdout } = await world.runHere('approvals', 'watch');
+  expect(stdout.split('\n')).toEqual([
+    `raised  ${id}  med  Send a mail`,
+    `resolved  ${id}  Send a mail  allowed`,
+    `finished  ${id}  Send a mail  failed`,
+    '',
+  ]);
+});
+
+const pending = {
+  status: 'pending_approval',
+  approval_id: 'a-1',
+  approval_url: 'http://gateway.example/approvals/a-1',
+  action_description: 'Send a mail',
+  poll_after_ms: 1,
+};
+
+test('when waiting ends without a decision, the program says so, and mentions the approval only once', async () => {
+  await using world = await startWorld({
+    answerRest: ({ response }) => void response.end(JSON.stringify(pending)),
+  });
+  const { code, stderr } = await world.runHere('call', 'mail', 'send', '--wait', '1s');
+  expect(code).toBe(5);
+  expect(stderr.match(/Waits for approval/g)).toHaveLength(1);
+  expect(stderr).toContain('Nobody has decided yet.');
+});
+
+test('a call that waits for a decision asks again when the gateway does not answer', async () => {
+  const result = { status_code: 200, body: 'Sent.' };
+  const called = { status: 'called', action_description: 'Send a mail', result };
+  await using world = await startWorld({
+    answerRest: ({ response }) => {
+      const { length } = world.gateway.calls;
+      if (length === 2) response.destroy();
+      else response.end(JSON.stringify(length === 1 ? pending : called));
+    },
+  });
+  expect(await world.runHere('call', 'mail', 'send', '--wait', '1m')).toMatchObject({
+    code: 0,
+    stdout: 'Sent.\n',
+  });
+  const resumed = world.gateway.calls.slice(1).map(({ body }) => JSON.parse(body));
+  expect(resumed).toEqual([{ approval_id: 'a-1' }, { approval_id: 'a-1' }]);
+});
+
+test('when the gateway does not answer until waiting ends, the call still waits for an approval', async () => {
+  await using world = await startWorld({
+    answerRest: ({ response }) => {
+      if (world.gateway.calls.length > 1) response.destroy();
+      else response.end(JSON.stringify(pending));
+    },
+  });
+  const { code, stderr } = await world.runHere('call', 'mail', 'send', '--wait', '1s');
+  expect(code).toBe(5);
+  expect(stderr).toContain('The gateway does not answer. The result afterwards:');
 });

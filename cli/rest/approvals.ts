@@ -162,14 +162,25 @@ async function resolve(api: Api, id: string, body: ResolveApprovalBody): Promise
     body,
   });
   const cascadedCount = approval.cascaded_approval_ids?.length ?? 0;
+  const notes = [
+    ...(approval.status === 'allowed' ? [describeOutcome(approval)] : []),
+    ...(cascadedCount === 0
+      ? []
+      : [`${cascadedCount} more open calls are allowed by the same rule.`]),
+  ];
   return {
     data: approval,
     show: { text: `${approval.status}: ${approval.action_description}` },
-    note:
-      cascadedCount === 0
-        ? undefined
-        : `${cascadedCount} more open calls are allowed by the same rule.`,
+    note: notes.length === 0 ? undefined : notes.join('\n'),
   };
+}
+
+/** Says what became of an allowed call. Usually the call has not ended yet. */
+function describeOutcome({ id, execution }: ApprovalResponse): string {
+  const isOver = execution !== undefined && !['pending', 'executing'].includes(execution.status);
+  return isOver
+    ? `The call: ${describeExecution(execution)}`
+    : `What becomes of the call: action-gateway approvals show ${id}`;
 }
 
 function getApproval(api: Api, id = ''): Promise<ApprovalResponse> {

@@ -5,6 +5,7 @@ import type { AuditVerification } from '#contracts/http/audit';
 import { exitCodes } from '../exit-codes.ts';
 import type { RestCall } from './command.ts';
 import { listLimitMax, readLimit } from './limit.ts';
+import { failuresMax, isNoAnswer, pauseMsAfter } from './lost-answer.ts';
 import { formatJson, formatShown, writeLine } from './output.ts';
 import type { Answer } from './output.ts';
 
@@ -52,10 +53,22 @@ export async function tailAudit({ api, options, isJson }: RestCall<TailOptions>)
       );
     }
     await sleep(pauseMs);
-    const newest = await list(100);
+    const newest = await listWithPatience(() => list(100));
     const isComplete = (newest[0]?.seq ?? 0) <= lastSeq + 1 || newest.length < 100;
-    const candidates = isComplete ? newest : await list(listLimitMax);
+    const candidates = isComplete ? newest : await listWithPatience(() => list(listLimitMax));
     newRecords = candidates.filter(({ seq }) => seq > lastSeq);
+  }
+}
+
+/** Asks again when the gateway does not answer, at most ten times. */
+async function listWithPatience<T>(list: () => Promise<T>): Promise<T> {
+  for (let failures = 1; ; failures += 1) {
+    try {
+      return await list();
+    } catch (error) {
+      if (!isNoAnswer(error) || failures > failuresMax) throw error;
+    }
+    await sleep(pauseMsAfter(failures));
   }
 }
 

@@ -19,7 +19,7 @@ import { describeProblems, showBody } from './call-result.ts';
 import type { RestCall } from './command.ts';
 import { GatewayRefusal } from './gateway-refusal.ts';
 import { readTextOption } from './input.ts';
-import { idempotencyHeader } from './lost-answer.ts';
+import { idempotencyHeader, isNoAnswer, pauseMsAfter } from './lost-answer.ts';
 import { printNote } from './output.ts';
 import type { Answer } from './output.ts';
 
@@ -116,30 +116,46 @@ async function perform(
   const reply = await api.request<CallReply>('POST', '/v1/actions/call', { body, headers });
   if (reply.status !== 'pending_approval' || waitMs === undefined) return answerOf(reply);
   printNote(describePending(reply));
-  const lastReply = await waitForDecision(api, reply, waitMs);
-  const answer = answerOf(lastReply);
-  return lastReply.status === 'pending_approval'
-    ? { ...answer, note: `Nobody has decided yet. ${describeWayToResult(lastReply)}` }
-    : answer;
+  return waitForDecision(api, reply, waitMs);
 }
 
-/** Asks for the result repeatedly, until the call has ended or the waiting time is over. */
-async function waitForDecision(api: Api, pending: Pending, waitMs: number): Promise<CallReply> {
+/**
+ * Asks for the result repeatedly, until the call has ended or the waiting time is over. It asks
+ * again when the gateway does not answer.
+ */
+async function waitForDecision(api: Api, pending: Pending, waitMs: number): Promise<Answer> {
   const endsAtMs = performance.now() + waitMs;
-  let reply: CallReply = pending;
-  while (reply.status === 'pending_approval' && performance.now() < endsAtMs) {
-    const remainingMs = Math.max(0, endsAtMs - performance.now());
-    await sleep(Math.min(Math.max(pollMsMin, reply.poll_after_ms), remainingMs));
+  let pauseMs = pending.poll_after_ms;
+  let failures = 0;
+  let state = 'Nobody has decided yet.';
+  for (;;) {
+    const remainingMs = endsAtMs - performance.now();
+    if (remainingMs <= 0) break;
+    await sleep(Math.min(Math.max(pollMsMin, pauseMs), remainingMs));
     try {
       const body = { approval_id: pending.approval_id };
-      reply = await api.request<CallReply>('POST', '/v1/actions/call', { body });
+      const reply = await api.request<CallReply>('POST', '/v1/actions/call', { body });
+      if (reply.status !== 'pending_approval') return answerOf(reply);
+      failures = 0;
+      pauseMs = reply.poll_after_ms;
+      state = 'Nobody has decided yet.';
     } catch (error) {
-      const isRunning =
-        error instanceof GatewayRefusal && error.envelope.error === 'execution_in_progress';
-      if (!isRunning) throw error;
+      if (isRunning(error)) {
+        failures = 0;
+        pauseMs = pending.poll_after_ms;
+        state = 'The call is being made.';
+      } else if (isNoAnswer(error)) {
+        failures += 1;
+        pauseMs = pauseMsAfter(failures);
+        state = 'The gateway does not answer.';
+      } else throw error;
     }
   }
-  return reply;
+  return { ...answerOf(pending), note: `${state} ${describeWayToResult(pending)}` };
+}
+
+function isRunning(error: unknown): boolean {
+  return error instanceof GatewayRefusal && error.envelope.error === 'execution_in_progress';
 }
 
 function answerOf(reply: CallReply): Answer {

@@ -1,6 +1,7 @@
 import { exitCodes } from '../exit-codes.ts';
 import { Refusal } from '../refusal.ts';
 import { quoteForShell } from '../words.ts';
+import { GatewayRefusal } from './gateway-refusal.ts';
 
 /** What of a request decides how it can be repeated. */
 export interface SentRequest {
@@ -10,6 +11,10 @@ export interface SentRequest {
 
 /** The header that makes repeating a call safe (docs/reference/approvals.md#idempotency-keys). */
 export const idempotencyHeader = 'idempotency-key';
+
+/** After so many failures in a row, a command that runs until it is stopped gives up. */
+export const failuresMax = 10;
+const pauseMsMax = 30_000;
 
 /** Codes of errors before the request is sent: the connection takes too long, or TLS is refused. */
 const notSentPattern = /^UND_ERR_CONNECT_TIMEOUT$|CERT|_SIGNATURE$/;
@@ -46,4 +51,20 @@ export function lostAnswer(problem: string, request: SentRequest, cause?: unknow
       ? 'What was asked for may have been done: look before you repeat it.'
       : `The call may have been made. To repeat it safely, give the same command --idempotency-key ${quoteForShell(key)}.`;
   return new Refusal(`${problem} ${advice}`, { cause, exitCode: exitCodes.unknown });
+}
+
+/**
+ * Whether an error means that the gateway does not answer at the moment, for example because it
+ * restarts. A command that waits for something then asks again.
+ */
+export function isNoAnswer(error: unknown): boolean {
+  if (!(error instanceof Refusal)) return false;
+  const { exitCode } = error;
+  if (error instanceof GatewayRefusal) return exitCode === exitCodes.unreachable;
+  return exitCode === exitCodes.unreachable || exitCode === exitCodes.unknown;
+}
+
+/** The pause in milliseconds after so many failures in a row. */
+export function pauseMsAfter(failures: number): number {
+  return Math.min(pauseMsMax, 1_000 * 2 ** failures);
 }

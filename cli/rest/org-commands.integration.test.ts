@@ -120,6 +120,21 @@ test('audit tail prints the newest record last', async () => {
   expect(world.gateway.calls[0]?.path).toContain('outcome=refused');
 });
 
+test('audit tail --follow asks again when the gateway does not answer', async () => {
+  const record = { at: '2026-01-01', seq: 1, type: 'action.outcome', outcome: 'done', error: null };
+  await using world = await startWorld({
+    answerRest: (call) => {
+      const { length } = world.gateway.calls;
+      if (length === 2) call.response.destroy();
+      else answerFrom(length === 1 ? { 'GET /v1/audit': pageOf(record) } : {})(call);
+    },
+  });
+  const { code, stdout, stderr } = await world.runHere('audit', 'tail', '--follow');
+  expect({ code, stdout }).toMatchObject({ code: 1, stdout: expect.stringContaining('done') });
+  expect(stderr).toContain('not_found');
+  expect(world.gateway.calls).toHaveLength(3);
+});
+
 test('a user is found by e-mail address, and stdout contains nothing but the link', async () => {
   const id = '01900000-0000-7000-8000-000000000003';
   const ben = { id, email: 'ben@acme.example', path: ['ben'], role: 'auditor' };

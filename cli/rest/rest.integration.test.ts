@@ -147,23 +147,6 @@ test.each(['.', '..'])('the id %j is refused, because it would name another rout
   expect(world.gateway.calls).toEqual([]);
 });
 
-test('when waiting ends without a decision, the program says so, and mentions the approval only once', async () => {
-  const pending = {
-    status: 'pending_approval',
-    approval_id: 'a-1',
-    approval_url: 'http://gateway.example/approvals/a-1',
-    action_description: 'Send a mail',
-    poll_after_ms: 1,
-  };
-  await using world = await startWorld({
-    answerRest: ({ response }) => void response.end(JSON.stringify(pending)),
-  });
-  const { code, stderr } = await world.runHere('call', 'mail', 'send', '--wait', '1s');
-  expect(code).toBe(5);
-  expect(stderr.match(/Waits for approval/g)).toHaveLength(1);
-  expect(stderr).toContain('Nobody has decided yet.');
-});
-
 test('when the answer to a call is lost, the program says how to repeat the call safely, and exits with 7', async () => {
   let isLost = true;
   await using world = await startWorld({

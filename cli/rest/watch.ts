@@ -2,17 +2,16 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { ApprovalResponse } from '#contracts/http/approvals';
 import { readEvents } from '../mcp/event-stream.ts';
-import { exitCodes } from '../exit-codes.ts';
 import { Refusal } from '../refusal.ts';
 import { makePrintable } from '../words.ts';
 import type { RestCall } from './command.ts';
+import { failuresMax, isNoAnswer, pauseMsAfter } from './lost-answer.ts';
 import { formatJson, printNote, writeLine } from './output.ts';
 import type { Answer } from './output.ts';
 
 const types = ['approval.raised', 'approval.bubbled', 'approval.resolved', 'execution.finished'];
 const eventCharactersMax = 4 * 1_024 * 1_024;
-const failuresMax = 10;
-const pauseMsMax = 30_000;
+const describedMax = 1_000;
 
 interface ShownEvent {
   readonly type: string;
@@ -28,8 +27,9 @@ interface ShownEvent {
  */
 export async function watchApprovals({ api, isJson }: RestCall): Promise<Answer> {
   const { signal } = new AbortController();
+  const describe = createDescriber();
   const show = (event: ShownEvent) =>
-    writeLine(isJson ? formatJson(event, { indent: 0 }) : describeEvent(event));
+    writeLine(isJson ? formatJson(event, { indent: 0 }) : describe(event));
   let lastEventId: string | undefined;
   let isFirst = true;
   for (let failures = 0; ;) {
@@ -57,20 +57,32 @@ export async function watchApprovals({ api, isJson }: RestCall): Promise<Answer>
         if (event.data !== '') show(JSON.parse(event.data) as ShownEvent);
       }
     } catch (error) {
-      const isLost = !(error instanceof Refusal) || error.exitCode === exitCodes.unreachable;
+      const isLost = !(error instanceof Refusal) || isNoAnswer(error);
       failures += 1;
       if (!isLost || isFirst || failures > failuresMax) throw error;
     }
-    await sleep(Math.min(pauseMsMax, 1_000 * 2 ** failures));
+    await sleep(pauseMsAfter(failures));
   }
 }
 
-function describeEvent({ type, data }: ShownEvent): string {
-  const [, what = type] = type.split('.');
-  const requester = data.requester?.path.join('/');
-  const outcome = data.status ?? data.execution?.status;
-  return [what, data.id ?? data.approval_id, data.risk, requester, data.action_description, outcome]
-    .filter((part) => part !== undefined)
-    .map(makePrintable)
-    .join('  ');
+/**
+ * Creates the function that describes an event in one line. The events after `approval.raised` do
+ * not say what the call does, so the function remembers the sentences of the last calls.
+ */
+function createDescriber(): (event: ShownEvent) => string {
+  const descriptions = new Map<string, string>();
+  return ({ type, data }) => {
+    const [, what = type] = type.split('.');
+    const id = data.id ?? data.approval_id ?? '';
+    const description = data.action_description ?? descriptions.get(id);
+    if (description !== undefined) descriptions.set(id, description);
+    const [oldestId = ''] = descriptions.keys();
+    if (descriptions.size > describedMax) descriptions.delete(oldestId);
+    const requester = data.requester?.path.join('/');
+    const outcome = data.status ?? data.execution?.status;
+    return [what, id, data.risk, requester, description, outcome]
+      .filter((part) => part !== undefined)
+      .map(makePrintable)
+      .join('  ');
+  };
 }
