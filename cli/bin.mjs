@@ -17,7 +17,14 @@ const sourceFile = path.join(folder, 'main.ts');
 const isClone = existsSync(sourceFile);
 const main = isClone ? sourceFile : path.join(folder, 'main.js');
 
-if (Number(process.versions.node.split('.', 1)[0]) >= nodeMajor) {
+if (isClone && folder.split(path.sep).includes('node_modules')) {
+  // Node refuses to run TypeScript below a folder named node_modules.
+  process.stderr.write(
+    'action-gateway: This package cannot be installed. The command line is a package of its own: run "npm pack ./cli/npm" ' +
+      'in a clone of the repository. To start a gateway, run "npm start" in the clone.\n',
+  );
+  process.exitCode = 2;
+} else if (Number(process.versions.node.split('.', 1)[0]) >= nodeMajor) {
   await import(pathToFileURL(main).href);
 } else {
   const installed = findInstalledNode();

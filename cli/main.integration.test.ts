@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { readFile, symlink, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -131,4 +131,19 @@ test('the program runs from any folder, and through the link that npm creates', 
   await symlink(bin, link);
   const { stdout } = await promisify(execFile)(link, ['--help'], { cwd: '/' });
   expect(stdout).toContain('Usage: action-gateway');
+});
+
+test('installed as a package, the whole project says which package to install', async () => {
+  await using folder = await makeFolder();
+  const installed = join(folder.path, 'node_modules/agent-action-gateway/cli');
+  await mkdir(installed, { recursive: true });
+  for (const name of ['bin.mjs', 'main.ts']) {
+    await copyFile(new URL(name, import.meta.url), join(installed, name));
+  }
+  const run = promisify(execFile)(process.execPath, [join(installed, 'bin.mjs'), '--help']);
+  await expect(run).rejects.toMatchObject({
+    code: 2,
+    stdout: '',
+    stderr: expect.stringContaining('npm pack ./cli/npm'),
+  });
 });

@@ -73,11 +73,15 @@ test('a large document is uploaded in parts, and no character is cut in half', a
   expect(bodies[2]).toEqual({ source: { upload_id: id }, key: 'big' });
 });
 
-test('validating a template that has errors ends with the exit code 1', async () => {
+test('validating or saving a template that has errors prints them and ends with the exit code 1', async () => {
   const error = { code: 'x', message: 'Wrong.', path: '/info', line: 2 };
   const report = { valid: false, errors: [error], warnings: [] };
+  let refusal: object | undefined;
   await using world = await startWorld({
-    answerRest: answerFrom({ 'POST /v1/templates/validate': report }),
+    answerRest: (call) => {
+      if (refusal === undefined) answerFrom({ 'POST /v1/templates/validate': report })(call);
+      else call.response.writeHead(422).end(JSON.stringify(refusal));
+    },
   });
   await using folder = await makeFolder();
   const file = join(folder.path, 'one.yaml');
@@ -86,6 +90,13 @@ test('validating a template that has errors ends with the exit code 1', async ()
     code: 1,
     stdout: 'error\t2\tx\tWrong.\n',
     stderr: 'The template is not valid.\n',
+  });
+  refusal = { error: 'template_invalid', message: 'Nothing was saved.', request_id: 'r', report };
+  const { code, stdout, stderr } = await world.runHere('templates', 'save', file);
+  expect({ code, stdout, stderr }).toEqual({
+    code: 1,
+    stdout: 'error\t2\tx\tWrong.\n',
+    stderr: 'Nothing was saved.\n',
   });
   const missing = await world.runHere('templates', 'validate', join(folder.path, 'none.yaml'));
   expect(missing).toMatchObject({ code: 2, stderr: expect.stringContaining('cannot be read') });

@@ -8,6 +8,7 @@ import { exitCodes } from '../exit-codes.ts';
 import { misuse } from '../refusal.ts';
 import type { Api } from './api.ts';
 import type { RestCall } from './command.ts';
+import { GatewayRefusal } from './gateway-refusal.ts';
 import { readTextFile } from './input.ts';
 import { showProgress } from './output.ts';
 import type { Answer, Cell, Shown } from './output.ts';
@@ -26,13 +27,9 @@ export async function validateTemplate({ api, args: [file = ''] }: RestCall): Pr
   const report = await api.request<TemplateReport>('POST', '/v1/templates/validate', {
     body: { openapi },
   });
-  const findings = [
-    ...report.errors.map((each) => ({ severity: 'error', ...each })),
-    ...report.warnings.map((each) => ({ severity: 'warning', ...each })),
-  ];
   return {
     data: report,
-    show: tableOf(findings),
+    show: tableOfReport(report),
     note: report.valid ? 'The template is valid.' : 'The template is not valid.',
     exitCode: report.valid ? exitCodes.done : exitCodes.failed,
   };
@@ -45,9 +42,26 @@ interface SaveOptions {
 
 /**
  * `action-gateway templates save <file>`: saves a new draft, or with `--key` the next version of
- * that template.
+ * that template. If the document has errors, it prints them as `templates validate` does.
  */
-export async function saveTemplate({
+export async function saveTemplate(call: RestCall<SaveOptions>): Promise<Answer> {
+  try {
+    return await save(call);
+  } catch (error) {
+    // With --json the report is in the error.
+    if (!(error instanceof GatewayRefusal) || call.isJson) throw error;
+    const { error: code, report, message } = error.envelope;
+    if (code !== 'template_invalid' || report === undefined) throw error;
+    return {
+      data: report,
+      show: tableOfReport(report as unknown as TemplateReport),
+      note: message,
+      exitCode: exitCodes.failed,
+    };
+  }
+}
+
+async function save({
   api,
   args: [file = ''],
   options: { key, org },
@@ -189,6 +203,13 @@ interface Finding {
   readonly line: number | null;
   readonly code: string;
   readonly message: string;
+}
+
+function tableOfReport({ errors, warnings }: TemplateReport): Shown {
+  return tableOf([
+    ...errors.map((each) => ({ severity: 'error', ...each })),
+    ...warnings.map((each) => ({ severity: 'warning', ...each })),
+  ]);
 }
 
 function tableOf(findings: readonly Finding[]): Shown {
