@@ -36,10 +36,12 @@ test.each([
   [['mcp', '--verbose'], "unknown option '--verbose'"],
   [['mcp', 'start'], "too many arguments for 'mcp'"],
   [['mcp', '--url'], "option '--url <url>' argument missing"],
+  [['mcp', 'login', '--verbose'], 'Try: action-gateway mcp login --help'],
+  [['rules', 'remove'], 'Try: action-gateway rules --help'],
   [['mcp', 'login', '--no-browser=yes'], "unknown option '--no-browser=yes'"],
   [['whoami', '--profile', '../other'], 'The name of a profile'],
   [['completion', 'tcsh'], 'bash, zsh or fish'],
-  [['login', '--url', 'gateway.example'], 'is not a URL'],
+  [['login', '--url', 'gateway.example'], 'is not a URL.\nTry: action-gateway login --help'],
 ])(
   'the program does nothing and reports wrong usage for the arguments %j',
   async (args, message) => {

@@ -1,6 +1,7 @@
+import { wordsOf } from './command.ts';
 import { commands } from './commands.ts';
 import { errorCodes, exitCodes } from './exit-codes.ts';
-import { runProgram } from './program.ts';
+import { helpHintOf, runProgram } from './program.ts';
 import { useProxy } from './proxy.ts';
 import { Refusal } from './refusal.ts';
 import { readVersion } from './version.ts';
@@ -26,6 +27,13 @@ async function main(args: readonly string[]): Promise<void> {
   }
 }
 
+/** The words of the command that the arguments name. */
+function wordsOfArgs(args: readonly string[]): string[] {
+  const isNamed = (words: readonly string[]) => words.every((word, index) => args[index] === word);
+  const named = commands.map(wordsOf).filter(isNamed);
+  return named.toSorted((one, other) => other.length - one.length)[0] ?? [];
+}
+
 /**
  * Describes a refusal as text for a person, or as JSON with `--json`. The JSON is the gateway's own
  * error if the gateway has refused.
@@ -37,6 +45,6 @@ function describeRefusal(refusal: Refusal, args: readonly string[]): string {
       JSON.stringify(refusal.envelope ?? { error, message: refusal.message }),
     );
   }
-  const tryHelp = refusal.exitCode === exitCodes.usage ? '\nTry: action-gateway --help' : '';
+  const tryHelp = refusal.exitCode === exitCodes.usage ? `\n${helpHintOf(wordsOfArgs(args))}` : '';
   return `action-gateway: ${refusal.message.split('\n').map(makePrintable).join('\n')}${tryHelp}`;
 }

@@ -50,15 +50,21 @@ function createProgram(
     .helpOption('-h, --help', 'print help')
     .helpCommand(false)
     .enablePositionalOptions() // options of "mcp" are not those of "mcp login"
-    .showHelpAfterError('Try: action-gateway --help')
+    .showHelpAfterError(helpHintOf([]))
     .exitOverride();
   for (const row of rows) addRow(program, row, environment);
   return program;
 }
 
+/** Says how to get the help of a command. */
+export function helpHintOf(words: readonly string[]): string {
+  return `Try: ${['action-gateway', ...words, '--help'].join(' ')}`;
+}
+
 function addRow(program: Command, row: CommandRow, environment: Environment): void {
   const words = wordsOf(row);
   const command = words.reduce<Command>(findOrCreateCommand, program);
+  command.showHelpAfterError(helpHintOf(words));
   command.summary(row.about.split(/[.:;]/, 1)[0] ?? '').description(row.about);
   const usedArguments = row.usage.split(' ').slice(words.length).join(' ');
   if (usedArguments !== '') command.arguments(usedArguments);
@@ -80,7 +86,7 @@ function addRow(program: Command, row: CommandRow, environment: Environment): vo
 function findOrCreateCommand(parent: Command, word: string): Command {
   const existingCommand = parent.commands.find((each) => each.name() === word);
   if (existingCommand !== undefined) return existingCommand;
-  const newCommand = parent.command(word);
+  const newCommand = parent.command(word).showHelpAfterError(helpHintOf([word]));
   const about = groupDescriptions[word];
   return about === undefined ? newCommand : newCommand.description(about);
 }

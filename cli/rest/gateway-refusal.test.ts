@@ -41,3 +41,20 @@ test('the text of an error does not repeat what its message already contains', (
   });
   expect(message.split('\n')).toHaveLength(2);
 });
+
+test('the text of an error contains each wrong field, and what is expected there', () => {
+  const { message } = new GatewayRefusal({
+    error: 'invalid_params',
+    message: 'a is required (and 1 more).',
+    request_id: 'r-1',
+    issues: [
+      { path: 'a', message: 'is required' },
+      { path: 'b', message: 'is required' },
+      { path: 'effect', message: 'is not one of the allowed values', expected: 'allow, deny' },
+    ],
+  });
+  expect(message.split('\n').slice(1, -1)).toEqual([
+    '  b: is required',
+    '  effect: is not one of the allowed values (allow, deny)',
+  ]);
+});

@@ -75,12 +75,20 @@ function describeSearch(query: URLSearchParams): string {
   ].join(' ');
 }
 
-/** The wrong fields, without those that the message already mentions. */
+interface Issue {
+  readonly path?: unknown;
+  readonly message?: unknown;
+  readonly expected?: unknown;
+}
+
+/** The wrong fields and what is expected, without what the message already says. */
 function describeIssues(issues: unknown, message: string): string[] {
   if (!Array.isArray(issues)) return [];
-  return issues.slice(0, 20).flatMap((issue: { path?: unknown; message?: unknown } | null) => {
-    const { path, message: problem } = issue ?? {};
+  return issues.slice(0, 20).flatMap((issue: Issue | null) => {
+    const { path, message: problem, expected } = issue ?? {};
     if (typeof path !== 'string' || typeof problem !== 'string') return [];
-    return message.includes(problem) ? [] : [`  ${path}: ${problem}`];
+    const isNew = typeof expected === 'string' && !`${message} ${problem}`.includes(expected);
+    if (isNew) return [`  ${path}: ${problem} (${expected})`];
+    return message.includes(`${path} ${problem}`) ? [] : [`  ${path}: ${problem}`];
   });
 }

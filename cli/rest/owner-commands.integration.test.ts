@@ -137,6 +137,8 @@ test('keys add prints nothing but the key on stdout', async () => {
 test('a rule must be for an agent or for the org, not for neither or both', async () => {
   await using world = await startWorld();
   const args = ['rules', 'add', 'allow', 'github:*'];
+  const short = await world.runHere('rules', 'add', 'allow', '*', '--org');
+  expect(short).toMatchObject({ code: 2, stderr: expect.stringContaining('three segments') });
   for (const more of [[], ['--agent', 'bot', '--org']]) {
     const { code, stderr } = await world.runHere(...args, ...more);
     expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining('--org') });

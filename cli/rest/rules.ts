@@ -22,10 +22,13 @@ interface AddOptions {
  */
 export async function addRule({
   api,
-  args: [effect, pattern],
+  args: [effect, pattern = ''],
   options: { agent, org, expires },
 }: RestCall<AddOptions>): Promise<Answer> {
   if ((agent === undefined) === (org === undefined)) throw misuse('Say --agent AGENT or --org.');
+  if (pattern.split(':', 3).length < 3) {
+    throw misuse('A pattern has three segments, service:action:arg, as in github:create_issue:*.');
+  }
   const identity = agent === undefined ? null : await findId(api, agents, agent);
   const rule = await api.request<CreatedRule>('POST', '/v1/rules', {
     body: {
