@@ -157,7 +157,8 @@ describe('templates and services', () => {
       'CANARY-notes\n',
     );
     expect(stored.code, stored.stderr).toBe(0);
-    const connected = await runAsPerson('services', 'connect', 'notes');
+    const secret = ['--secret', 'token=notes_token'];
+    const connected = await runAsPerson('services', 'connect', 'notes', ...secret);
     expect(connected.code, connected.stderr).toBe(0);
     expect(connected.stdout).toMatch(/status: +ready/);
     const { host } = line.world.upstream;

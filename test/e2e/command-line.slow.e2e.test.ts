@@ -114,7 +114,7 @@ describe('calls', () => {
     expect(await call.nextLine()).toBe('{');
     expect(await call.nextLine()).toBe('  "ok": true');
     const { stdout } = await runAsAgent('approvals', 'show', openApprovals[0].id);
-    expect(stdout).toMatch(/execution: +executed 201\n\n\{\n {2}"ok": true/);
+    expect(stdout).toMatch(/execution: +executed 201\n+\{\n {2}"ok": true/);
   });
 
   test('a denied call exits with 4 and prints the reason', async () => {
@@ -143,7 +143,7 @@ describe('calls', () => {
   test('an error of the gateway says what to do next, and contains the id of the request', async () => {
     const { code, stdout, stderr } = await runAsPerson('call', 'githib', 'create_issue');
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-    expect(stderr).toMatch(/Next: GET \/v1\/search/);
+    expect(stderr).toMatch(/Next: action-gateway search githib --catalog/);
     expect(stderr).toMatch(/Error unknown_service, request \S+/);
     const asJson = await runAsPerson('call', 'githib', 'create_issue', '--json');
     expect(JSON.parse(asJson.stderr)).toMatchObject({ error: 'unknown_service' });
