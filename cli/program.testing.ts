@@ -107,7 +107,7 @@ export function startProgram(
 export async function runToEnd(
   args: readonly string[],
   environment: Readonly<Record<string, string | undefined>> = {},
-  input = '',
+  input: string | Buffer = '',
 ) {
   const program = startProgram(args, environment);
   program.child.stdin?.end(input);

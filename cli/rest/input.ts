@@ -1,17 +1,21 @@
-import { readFile, stat } from 'node:fs/promises';
+import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline/promises';
+import type { Interface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
+import type { Readable } from 'node:stream';
 
 import { Refusal, misuse, reasonOf } from '../refusal.ts';
 
 /** The largest body that the gateway accepts in one request. */
 const inputBytesMax = 1_024 * 1_024;
+/** Refuses other bytes, and keeps a byte order mark as the text that it is. */
+const strictUtf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**
  * The text that an option gives. `@FILE` stands for the content of the file, `-` for stdin;
  * everything else is the text itself.
  *
- * @throws Refusal if a file cannot be read, or if the text has more than 1 MiB.
+ * @throws Refusal if a file cannot be read, has more than 1 MiB, or is not UTF-8.
  */
 export async function readTextOption(option: string): Promise<string> {
   if (option === '-') return readStdin();
@@ -20,26 +24,33 @@ export async function readTextOption(option: string): Promise<string> {
 
 /** The content of a file of at most `limit` bytes, as text; `-` is stdin. */
 export async function readTextFile(path: string, limit = inputBytesMax): Promise<string> {
-  if (path === '-') return readStdin(limit);
-  try {
-    const { size } = await stat(path);
-    if (size <= limit) return await readFile(path, 'utf8');
-  } catch (error) {
-    throw misuse(`${path} cannot be read (${reasonOf(error)}).`);
-  }
-  throw misuse(`${path} has more than ${limit} bytes.`);
+  return path === '-' ? readStdin(limit) : readText(createReadStream(path), path, limit);
 }
 
 /** All text from stdin. */
 export async function readStdin(limit = inputBytesMax): Promise<string> {
+  return readText(process.stdin, 'stdin', limit);
+}
+
+/** @throws Refusal if reading fails, if there are more than `limit` bytes, or if they are no text. */
+async function readText(stream: Readable, name: string, limit: number): Promise<string> {
   const chunks: Buffer[] = [];
   let size = 0;
-  for await (const chunk of process.stdin as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    if (size > limit) throw misuse(`stdin has more than ${limit} bytes.`);
-    chunks.push(chunk);
+  try {
+    for await (const chunk of stream as AsyncIterable<Buffer>) {
+      size += chunk.length;
+      if (size > limit) throw misuse(`${name} has more than ${limit} bytes.`);
+      chunks.push(chunk);
+    }
+  } catch (error) {
+    if (error instanceof Refusal) throw error;
+    throw misuse(`${name} cannot be read (${reasonOf(error)}).`);
   }
-  return Buffer.concat(chunks).toString('utf8');
+  try {
+    return strictUtf8.decode(Buffer.concat(chunks));
+  } catch {
+    throw misuse(`${name} is not text in UTF-8: convert it first. Nothing was sent.`);
+  }
 }
 
 /**
@@ -58,24 +69,32 @@ export function canAsk(): boolean {
   return process.stdin.isTTY && process.stderr.isTTY;
 }
 
-/** Asks the person at the terminal a question, on stderr. */
-export async function askPerson(question: string): Promise<string> {
+/**
+ * Asks the person at the terminal to confirm, on stderr.
+ *
+ * @throws Refusal unless the person types "yes".
+ */
+export async function askYes(question: string, refusal = 'Nothing was done.'): Promise<void> {
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   try {
-    return await terminal.question(question);
+    const answer = await readAnswer(terminal, question, refusal);
+    if (answer.trim().toLowerCase() !== 'yes') throw new Refusal(refusal);
   } finally {
     terminal.close();
   }
 }
 
-/**
- * Asks the person to confirm.
- *
- * @throws Refusal unless the person types "yes".
- */
-export async function askYes(question: string, refusal = 'Nothing was done.'): Promise<void> {
-  const answer = await askPerson(question);
-  if (answer.trim().toLowerCase() !== 'yes') throw new Refusal(refusal);
+/** @throws Refusal with the message `refusal` if the person presses Ctrl+C or Ctrl+D. */
+async function readAnswer(terminal: Interface, question: string, refusal: string) {
+  const ended = new Promise<never>((_resolve, reject) =>
+    terminal.once('close', () => reject(new Refusal(refusal))),
+  );
+  try {
+    return await Promise.race([terminal.question(question), ended]);
+  } catch {
+    process.stderr.write('\n');
+    throw new Refusal(refusal); // Node's own error says only that a key was pressed
+  }
 }
 
 /**
@@ -95,14 +114,11 @@ export async function askSecret(question: string): Promise<string> {
   let isOneLine = true;
   terminal.on('line', () => (isOneLine = false)); // "question" takes the first line
   try {
-    const ended = new Promise<never>((_resolve, reject) =>
-      terminal.once('close', () => reject(new Refusal('Nothing was stored.'))),
-    );
-    const typed = await Promise.race([terminal.question(''), ended]);
+    const typed = await readAnswer(terminal, '', 'Nothing was stored.');
+    process.stderr.write('\n');
     if (isOneLine) return typed;
     throw misuse('These are several lines: put them into a file, and the file on stdin (< FILE).');
   } finally {
     terminal.close();
-    process.stderr.write('\n');
   }
 }

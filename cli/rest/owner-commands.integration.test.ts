@@ -114,6 +114,9 @@ test('the value of a secret is read from stdin, and refused as an argument', asy
   expect(asArgument).toMatchObject({ code: 2, stdout: '' });
   expect(asArgument.stderr).not.toContain('CANARY');
   expect(await world.run(args, {}, '\n')).toMatchObject({ code: 2 });
+  const wrongBytes = Buffer.from('CANARY-caf\u00E9', 'latin1');
+  const refused = await world.run(args, {}, wrongBytes);
+  expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('UTF-8') });
   expect(world.gateway.calls).toHaveLength(1);
 });
 

@@ -1,7 +1,7 @@
 import type { Secret } from '#contracts/http/secrets';
 import { misuse } from '../refusal.ts';
 import type { RestCall } from './command.ts';
-import { askSecret, canAsk, readStdin } from './input.ts';
+import { askSecret, readStdin } from './input.ts';
 import type { Answer } from './output.ts';
 
 interface SetOptions {
@@ -22,7 +22,8 @@ export async function setSecret({
   args: [name = ''],
   options: { host, org, description, asIs },
 }: RestCall<SetOptions>): Promise<Answer> {
-  const value = canAsk()
+  // A terminal shows what is typed unless it is told not to, also when stderr goes elsewhere.
+  const value = process.stdin.isTTY
     ? await askSecret(`Value of ${name}: `)
     : (await readStdin()).replace(/\r?\n$/, '');
   if (value === '') throw misuse('The value is empty; nothing was stored.');

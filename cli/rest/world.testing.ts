@@ -29,8 +29,11 @@ export async function startWorld(behaviour: GatewayBehaviour = {}) {
     runHereAs: (environment: Record<string, string>, ...args: string[]) =>
       runHere(args, { ...settings, ...environment }),
     /** Runs the program as a process. */
-    run: (args: readonly string[], environment: Record<string, string> = {}, input = '') =>
-      runToEnd(args, { ...settings, ...environment }, input),
+    run: (
+      args: readonly string[],
+      environment: Record<string, string> = {},
+      input: string | Buffer = '',
+    ) => runToEnd(args, { ...settings, ...environment }, input),
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
 }

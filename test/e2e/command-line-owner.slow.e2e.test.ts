@@ -8,6 +8,7 @@ import { jsonOf, startCommandLine } from '../support/command-line.ts';
 import type { CommandLine } from '../support/command-line.ts';
 import { needs } from '../support/needs.ts';
 import { templateDocument } from '../support/template.ts';
+import { pollUntil } from '../support/world.ts';
 
 const terminal = needs('a terminal');
 
@@ -98,6 +99,21 @@ describe('secrets', () => {
       expect(await pasted.exited, pasted.screen()).toBe(2);
       const names = (await json('secrets', 'list')).map(({ name }: { name: string }) => name);
       expect(names).toEqual(['typed_token']);
+
+      const messages = join(line.configFolder, 'messages');
+      const redirected = line.startAtTerminal(`secrets set typed_token 2>${messages}`);
+      const prompted = async () => (await readFile(messages, 'utf8')).includes('Value of');
+      await pollUntil(() => prompted().catch(() => false), 'the prompt in the file');
+      redirected.type('CANARY-redirected\r');
+      expect(await redirected.exited, redirected.screen()).toBe(0);
+      expect(redirected.screen()).toContain('typed_token has version 2');
+      expect(redirected.screen()).not.toContain('CANARY');
+
+      const kept = line.startAtTerminal('secrets delete typed_token');
+      await kept.untilShown('Type "yes"');
+      kept.type('\u0003');
+      expect(await kept.exited, kept.screen()).toBe(1);
+      expect(kept.screen()).toMatch(/\naction-gateway: Nothing was done\.\n/);
 
       const deleted = line.startAtTerminal('secrets delete typed_token');
       await deleted.untilShown('Type "yes"');
