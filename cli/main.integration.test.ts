@@ -1,5 +1,8 @@
 import { execFile } from 'node:child_process';
+import { once } from 'node:events';
 import { copyFile, mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -9,6 +12,7 @@ import { expect, test } from 'vitest';
 import { startGateway } from './gateway.testing.ts';
 import { makeFolder, runToEnd, startProgram } from './program.testing.ts';
 
+const idOfAgent = '44444444-4444-4444-4444-444444444444';
 const bin = fileURLToPath(new URL('bin.mjs', import.meta.url));
 
 test.each([
@@ -125,6 +129,30 @@ test('a gateway on this machine is reached directly, even if the environment nam
   });
   shim.send({ id: 1, method: 'x' });
   expect(await shim.nextFrame()).toMatchObject({ id: 1, result: {} });
+});
+
+test('no proxy sees a login for a gateway on this machine, also if Node itself would use one', async () => {
+  await using gateway = await startGateway({ answerRest: ({ response }) => response.end('{}') });
+  let connections = 0;
+  const proxyServer = createServer((socket) => {
+    connections += 1;
+    socket.destroy();
+  }).listen(0, '127.0.0.1');
+  await once(proxyServer, 'listening');
+  const proxy = `http://127.0.0.1:${(proxyServer.address() as AddressInfo).port}`;
+  const args = ['agents', 'revoke', idOfAgent, '--yes', '--url', gateway.url];
+  for (const httpsProxy of ['', proxy]) {
+    const { code } = await runToEnd(args, {
+      ACTION_GATEWAY_KEY: 'aak_CANARYkey',
+      NODE_USE_ENV_PROXY: '1',
+      HTTP_PROXY: proxy,
+      http_proxy: proxy,
+      HTTPS_PROXY: httpsProxy,
+    });
+    expect({ code, connections }).toEqual({ code: 0, connections: 0 });
+  }
+  expect(gateway.calls).toHaveLength(2);
+  proxyServer.close();
 });
 
 test('the program runs from any folder, and through the link that npm creates', async () => {
