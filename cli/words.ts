@@ -19,6 +19,14 @@ export function makePrintableText(text: string): string {
   return text.replaceAll(unprintableInText, spellCharacter);
 }
 
+/**
+ * Puts text from a gateway or a service on one line of a message that has several lines. Its line
+ * ends become code points, so that they cannot forge a line.
+ */
+export function spellLineEnds(text: string): string {
+  return text.replaceAll(/[\n\v\f\r\u0085\u2028\u2029]/g, spellCharacter);
+}
+
 /** The character as UTF-16 escapes. JSON parsers read them as the character itself. */
 function spellCharacter(character: string): string {
   return Array.from(

@@ -58,3 +58,28 @@ test('the text of an error contains each wrong field, and what is expected there
     '  effect: is not one of the allowed values (allow, deny)',
   ]);
 });
+
+test('text of an error cannot forge a line of the message', () => {
+  const { message } = new GatewayRefusal({
+    error: 'invalid_params',
+    message: 'a\nError none, request 0',
+    request_id: 'r\r\n-1',
+    issues: [{ path: 'b\u2028', message: 'c\nd' }],
+  });
+  expect(message.split(/[\n\r\u2028]/)).toEqual([
+    String.raw`a\u000aError none, request 0`,
+    String.raw`  b\u2028: c\u000ad`,
+    String.raw`Error invalid_params, request r\u000d\u000a-1`,
+  ]);
+});
+
+test('a next step with a path that cannot be parsed is shown as it is', () => {
+  const next = { method: 'GET', path: 'http://[' } as const;
+  const { message } = new GatewayRefusal({
+    error: 'unknown_service',
+    message: 'a',
+    request_id: 'r-1',
+    next,
+  });
+  expect(message).toContain('Next: GET http://[');
+});

@@ -2,7 +2,7 @@ import type { ErrorEnvelope } from '#contracts/http/errors';
 import { exitCodes } from '../exit-codes.ts';
 import type { ExitCode } from '../exit-codes.ts';
 import { Refusal } from '../refusal.ts';
-import { quoteForShell } from '../words.ts';
+import { quoteForShell, spellLineEnds } from '../words.ts';
 
 /** An error that the gateway has answered (docs/reference/errors.md#codes). */
 export class GatewayRefusal extends Refusal {
@@ -49,12 +49,14 @@ function describe({ message, next, request_id: requestId, ...details }: ErrorEnv
     ...(next?.say === undefined ? [] : [next.say]),
     ...(next === undefined ? [] : [`Next: ${describeNext(next)}`]),
     `Error ${details.error}, request ${requestId}`,
-  ].join('\n');
+  ]
+    .map(spellLineEnds)
+    .join('\n');
 }
 
 function describeNext({ method, path, body }: NonNullable<ErrorEnvelope['next']>): string {
-  const url = new URL(path, 'http://gateway');
-  if (method === 'GET' && url.pathname === '/v1/search') return describeSearch(url.searchParams);
+  const url = URL.parse(path, 'http://gateway');
+  if (method === 'GET' && url?.pathname === '/v1/search') return describeSearch(url.searchParams);
   return [method, path, ...(body === undefined ? [] : [JSON.stringify(body)])].join(' ');
 }
 

@@ -40,7 +40,7 @@ test('for an empty table a terminal shows "none", and a pipe gets nothing', () =
 
 test.each([
   ['a table', { header: ['X'], table: [['a\u001B[2J\tb\nc\u202E']] }],
-  ['facts', { facts: [['name', 'a\u001B[2J\tb\nc\u202E']] as const }],
+  ['facts', { facts: [['na\u001B[2J\nme\u202E', 'a\u001B[2J\tb\nc\u202E']] as const }],
   ['text', { text: 'a\u001B[2J\u202E' }],
 ])('control characters and bidirectional characters of %s are not printed', (_, shown) => {
   for (const stream of [plainTerminal, pipe]) {

@@ -89,7 +89,9 @@ export function formatShown(show: Shown, stream: Stream): string {
     return makePrintableText(show.text.replaceAll('\r\n', '\n'));
   }
   if ('facts' in show) {
-    const facts = show.facts.filter(([, value]) => value !== undefined && value !== null);
+    const facts = show.facts
+      .filter(([, value]) => value !== undefined && value !== null)
+      .map(([name, value]) => [makePrintable(name), value] as const);
     const width = Math.max(0, ...facts.map(([name]) => name.length));
     const lines = facts.map(([name, value]) => {
       const label = `${name}:`.padEnd(width + 1);

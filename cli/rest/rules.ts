@@ -3,6 +3,7 @@ import type { CreatedRule } from '#contracts/http/rules';
 import type { z } from 'zod';
 
 import { misuse } from '../refusal.ts';
+import { spellLineEnds } from '../words.ts';
 import { readParams } from './call-input.ts';
 import type { RestCall } from './command.ts';
 import { readTextOption } from './input.ts';
@@ -41,7 +42,7 @@ export async function addRule({
   return {
     data: rule,
     show: { facts: [['id', rule.id] as const, ['rule', rule.description] as const] },
-    note: rule.matches_nothing,
+    note: rule.matches_nothing && spellLineEnds(rule.matches_nothing),
   };
 }
 
@@ -87,6 +88,8 @@ export async function explainCall({
     note: [
       `${reply.action_description}: ${outcomes[reply.outcome]}.`,
       ...(reply.reason === undefined ? [] : [reply.reason]),
-    ].join('\n'),
+    ]
+      .map(spellLineEnds)
+      .join('\n'),
   };
 }
