@@ -35,6 +35,13 @@ test.each([
   expect(() => parseSafeUrl(url)).toThrow(/is refused|is not a URL/);
 });
 
+test.each(['https://me:CANARY-word@a.example', 'http://me:CANARY-word@a.example'])(
+  'the address %s is refused, and its password is not shown',
+  (address) => {
+    expect(() => parseGatewayUrl(address)).toThrow(/^(?!.*CANARY).*a\.example/);
+  },
+);
+
 test('for the address ::1, the advice names the address at which a gateway listens by default', () => {
   expect(adviseOnAddress('http://[::1]:8080')).toContain('use http://127.0.0.1:8080,');
   expect(adviseOnAddress('http://127.0.0.1:8080')).not.toContain('HOST');

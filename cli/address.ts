@@ -18,7 +18,9 @@ export function parseGatewayUrl(address: string = defaultUrl): string {
     throw error instanceof Refusal ? misuse(error.message) : error;
   }
   if (url.search || url.hash || url.username || url.password) {
-    throw misuse(`${address} is not the address of a gateway: write it like ${defaultUrl}.`);
+    throw misuse(
+      `${hidePassword(url)} is not the address of a gateway: write it like ${defaultUrl}.`,
+    );
   }
   return url.href.replace(/\/+$/, '').replace(/\/mcp$/, '');
 }
@@ -36,7 +38,15 @@ export function parseSafeUrl(address: string): URL {
   const url = URL.parse(address);
   if (!url) throw new Refusal(`${JSON.stringify(address)} is not a URL.`);
   if (url.protocol === 'https:' || isLoopbackHttp(url)) return url;
-  throw new Refusal(`${url.href} is refused: it must be https, or http on this machine.`);
+  throw new Refusal(`${hidePassword(url)} is refused: it must be https, or http on this machine.`);
+}
+
+/** The URL for a message: without a user name and a password, which may be secret. */
+function hidePassword({ href }: URL): string {
+  const url = new URL(href);
+  url.username = '';
+  url.password = '';
+  return url.href;
 }
 
 export function isLoopbackHttp(url: URL): boolean {

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { AuditRecord } from '#contracts/audit';
 import type { AuditVerification } from '#contracts/http/audit';
 import { exitCodes } from '../exit-codes.ts';
+import { Refusal } from '../refusal.ts';
 import type { RestCall } from './command.ts';
 import { listLimitMax, readLimit } from './limit.ts';
 import { failuresMax, isNoAnswer, pauseMsAfter } from './lost-answer.ts';
@@ -81,6 +82,12 @@ function cellsOf({ at, type, identity, outcome, error, description, id }: AuditR
 export async function verifyAudit({ api }: RestCall): Promise<Answer> {
   const verification = await api.request<AuditVerification>('GET', '/v1/audit/verify');
   const { valid, rows_checked: count, first_bad_seq: badSeq, head } = verification;
+  // An answer that is not the contract's must not pass for a log that is in order, or is not.
+  if (!(valid === true && badSeq === null) && !(valid === false && Number.isInteger(badSeq))) {
+    throw new Refusal(
+      'This is not the answer of a gateway: check the address. Nothing is verified.',
+    );
+  }
   return {
     data: verification,
     show: {

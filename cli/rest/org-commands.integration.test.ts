@@ -111,6 +111,18 @@ test('verifying an audit log that was changed ends with the exit code 1', async 
   expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining('record 4') });
 });
 
+test.each([{}, { valid: 'false', first_bad_seq: 3 }, { valid: true, first_bad_seq: 3 }])(
+  'the answer %j to the verification of the audit log is not taken for a result',
+  async (answer) => {
+    await using world = await startWorld({
+      answerRest: answerFrom({ 'GET /v1/audit/verify': answer }),
+    });
+    const { code, stdout, stderr } = await world.runHere('audit', 'verify');
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toContain('Nothing is verified');
+  },
+);
+
 test('audit tail prints the newest record last', async () => {
   const recordOf = (seq: number) => ({
     at: `2026-01-0${seq}`,
