@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { once } from 'node:events';
 import { copyFile, mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
@@ -9,10 +10,13 @@ import { promisify } from 'node:util';
 
 import { expect, test } from 'vitest';
 
+import { programEnv } from '../test/support/program-env.ts';
 import { startGateway } from './gateway.testing.ts';
 import { makeFolder, runToEnd, startProgram } from './program.testing.ts';
+import { answerFrom } from './rest/world.testing.ts';
 
 const idOfAgent = '44444444-4444-4444-4444-444444444444';
+const agentPath = `/v1/identities/${idOfAgent}`;
 const bin = fileURLToPath(new URL('bin.mjs', import.meta.url));
 
 test.each([
@@ -132,7 +136,9 @@ test('a gateway on this machine is reached directly, even if the environment nam
 });
 
 test('no proxy sees a login for a gateway on this machine, also if Node itself would use one', async () => {
-  await using gateway = await startGateway({ answerRest: ({ response }) => response.end('{}') });
+  await using gateway = await startGateway({
+    answerRest: answerFrom({ [`POST ${agentPath}/revoke`]: {} }),
+  });
   let connections = 0;
   const proxyServer = createServer((socket) => {
     connections += 1;
@@ -153,6 +159,46 @@ test('no proxy sees a login for a gateway on this machine, also if Node itself w
   }
   expect(gateway.calls).toHaveLength(2);
   proxyServer.close();
+});
+
+test.each([
+  ['', 'is not one of a gateway'],
+  ['null', 'is not one of a gateway'],
+  ['{}', 'is not one that this program understands'],
+])('the answer %j to a request for a key ends in a sentence', async (body, sentence) => {
+  await using gateway = await startGateway({
+    answerRest: ({ response }) => void response.end(body),
+  });
+  const args = ['keys', 'add', idOfAgent, '--url', gateway.url];
+  const { code, stdout, stderr } = await runToEnd(args, { ACTION_GATEWAY_KEY: 'aak_CANARYkey' });
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+  expect(stderr).toContain(sentence);
+  expect(stderr).not.toMatch(/^ +at /m);
+});
+
+test.runIf(existsSync('/dev/full'))(
+  'a key that cannot be printed is reported as lost, without a stack trace',
+  async () => {
+    await using gateway = await startGateway({
+      answerRest: answerFrom({ [`POST /v1/identities/${idOfAgent}/keys`]: { key: 'aak_CANARY' } }),
+    });
+    const command = `exec "$0" "$1" keys add ${idOfAgent} --url ${gateway.url} > /dev/full`;
+    const run = promisify(execFile)('/bin/sh', ['-c', command, process.execPath, bin], {
+      env: { ...programEnv, HOME: '/nonexistent', ACTION_GATEWAY_KEY: 'aak_CANARYkey' },
+    });
+    const stderr = expect.stringMatching(/cannot be written \(ENOSPC\).*revoke it/);
+    await expect(run).rejects.toMatchObject({ code: 1, stderr });
+    await expect(run).rejects.not.toMatchObject({ stderr: expect.stringMatching(/^ +at /m) });
+  },
+);
+
+test('a lock file that is damaged is named, without a stack trace', async () => {
+  await using folder = await makeFolder();
+  const file = join(folder.path, 'mcp.json');
+  await writeFile(`${file}.lock`, 'no database '.repeat(100));
+  const { code, stderr } = await runToEnd(['mcp', 'logout', '--credential-file', file]);
+  expect(code).toBe(1);
+  expect(stderr).toMatch(/^action-gateway: .*mcp\.json\.lock is no lock \(.*\): delete it\.\n$/);
 });
 
 test('the program runs from any folder, and through the link that npm creates', async () => {

@@ -22,12 +22,13 @@ export async function withFileLock<T>(file: string, work: () => Promise<T>): Pro
   const path = `${file}.lock`;
   await createPrivateFile(path);
   const { DatabaseSync } = await import('node:sqlite');
-  const lock = new DatabaseSync(path, { timeout: 0 });
+  const lock = refuseOtherFiles(() => new DatabaseSync(path, { timeout: 0 }), path);
   try {
     const waitEndsAtMs = performance.now() + lockWaitMsMax;
     // A journal on disk would stay beside the file if the process were killed while taking the
     // lock.
-    while (!tryToTakeLock(() => lock.exec('pragma journal_mode = memory; begin exclusive'))) {
+    const takeLock = () => lock.exec('pragma journal_mode = memory; begin exclusive');
+    while (!refuseOtherFiles(() => tryToTakeLock(takeLock), path)) {
       if (performance.now() > waitEndsAtMs) {
         throw new Refusal(`Another action-gateway has held ${path} for a minute: stop it first.`);
       }
@@ -45,6 +46,16 @@ async function createPrivateFile(path: string): Promise<void> {
     await (await open(path, 'a', 0o600)).close();
   } catch (error) {
     throw new Refusal(`${path} cannot be written (${reasonOf(error)}).`, { cause: error });
+  }
+}
+
+/** @throws Refusal if the file is not SQLite's. */
+function refuseOtherFiles<T>(use: () => T, path: string): T {
+  try {
+    return use();
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new Refusal(`${path} is no lock (${reason}): delete it.`, { cause: error });
   }
 }
 

@@ -1,5 +1,6 @@
 import * as oauth from 'oauth4webapi';
 
+import { fetchDocument } from '../answer-body.ts';
 import { isLoopbackHttp, parseSafeUrl } from '../address.ts';
 import { Refusal } from '../refusal.ts';
 import type { Credential, OAuthClient } from './file.ts';
@@ -14,12 +15,13 @@ export const userScope = 'user';
 export type ActsAs = 'agent' | 'user';
 
 /**
- * Options for one request of oauth4webapi: a time limit, and permission to use plain http for
+ * Options for one request of oauth4webapi: a time limit, a limit of the answer, and permission to use plain http for
  * addresses where `parseSafeUrl` allows it.
  */
 export function createRequestOptions(endpoint: string) {
   return {
     signal: AbortSignal.timeout(timeoutMs),
+    [oauth.customFetch]: fetchDocument,
     [oauth.allowInsecureRequests]: isLoopbackHttp(parseSafeUrl(endpoint)),
   };
 }

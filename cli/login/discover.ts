@@ -2,6 +2,7 @@ import * as oauth from 'oauth4webapi';
 import { z } from 'zod';
 
 import { adviseOnAddress, coversEndpoint, mcpEndpoint, parseSafeUrl } from '../address.ts';
+import { fetchDocument } from '../answer-body.ts';
 import { parseChallenge } from '../challenge.ts';
 import type { Challenge } from '../challenge.ts';
 import { joinScopes } from '../credential/oauth.ts';
@@ -62,7 +63,7 @@ export async function discoverAuthorizationServer(gateway: string): Promise<Disc
 
 /** Sends a request without a credential; returns the challenge of the endpoint's answer. */
 async function askForChallenge(endpoint: URL): Promise<Challenge> {
-  const answer = await fetchSafely(endpoint, {
+  const answer = await fetchSafely(fetch, endpoint, {
     method: 'POST',
     headers: {
       'content-type': 'application/json',
@@ -103,7 +104,7 @@ async function findServer(issuer: string): Promise<AuthorizationServer> {
     ...(path === '' ? [] : [`${path}/.well-known/openid-configuration`]),
   ];
   for (const candidate of candidates) {
-    const answer = await fetchSafely(new URL(candidate, url));
+    const answer = await fetchSafely(fetchDocument, new URL(candidate, url));
     if (answer.status === 200) return parseServerMetadata(issuer, answer);
     await answer.body?.cancel();
   }
@@ -140,17 +141,21 @@ async function parseServerMetadata(issuer: string, answer: Response): Promise<Au
 
 /** Returns the JSON document; undefined if it is missing or is not JSON. */
 async function fetchJson(url: URL): Promise<unknown> {
-  const answer = await fetchSafely(url);
+  const answer = await fetchSafely(fetchDocument, url);
   if (answer.status === 200) return answer.json().catch(() => undefined);
   await answer.body?.cancel();
   return undefined;
 }
 
 /** @throws Refusal if the server does not answer. */
-async function fetchSafely(url: URL, init: RequestInit = {}): Promise<Response> {
+async function fetchSafely(
+  fetchAnswer: typeof fetchDocument,
+  url: URL,
+  init: RequestInit = {},
+): Promise<Response> {
   parseSafeUrl(url.href);
   try {
-    return await fetch(url, {
+    return await fetchAnswer(url, {
       ...init,
       redirect: 'manual',
       signal: AbortSignal.timeout(timeoutMs),

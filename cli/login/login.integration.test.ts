@@ -304,6 +304,21 @@ test.each([
   },
 );
 
+test('a document of the gateway that is too long is not read to its end', async () => {
+  await using world = await startWorld({
+    metadataDocuments: {
+      '/.well-known/oauth-protected-resource/mcp': (url) => ({
+        resource: url,
+        authorization_servers: [url],
+        more: 'x'.repeat(2 * 1_024 * 1_024),
+      }),
+    },
+  });
+  const { code, stderr } = await runToEnd(['mcp', 'login', '--url', world.gateway.url]);
+  expect(code).toBe(6);
+  expect(stderr).toContain('more than 1048576 bytes');
+});
+
 test('a stored login for another gateway is not overwritten', async () => {
   await using world = await startWorld();
   await using other = await startGateway();

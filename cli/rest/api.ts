@@ -1,4 +1,5 @@
 import type { ErrorEnvelope } from '#contracts/http/errors';
+import { readAnswerBody } from '../answer-body.ts';
 import { accessWithKey, accessWithLogin } from '../credential/access.ts';
 import type { Access } from '../credential/access.ts';
 import { adviseOnAddress } from '../address.ts';
@@ -21,6 +22,8 @@ import type { SentRequest } from './lost-answer.ts';
 const timeoutMs = 150_000;
 const answerBytesMax = 64 * 1_024 * 1_024;
 const pageSizeMax = 100;
+/** A gateway may send pages that are not full, but a list has an end. */
+const pagesMax = 100;
 
 export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
 
@@ -106,13 +109,12 @@ function createApi(access: Access, credential: string): Api {
     parts: RequestParts = {},
   ) => {
     const signal = AbortSignal.timeout(timeoutMs);
-    const sentParts = { ...parts, method };
-    const answer = await open(path, { ...sentParts, signal });
-    const text = await readText(answer, sentParts);
-    const body = text === '' ? undefined : parseJson(text);
-    if (text !== '' && body === undefined) {
-      throw refusalOfAnswer(answer, text, { access, parts: sentParts });
-    }
+      const sentParts = { ...parts, method };
+      const answer = await open(path, { ...sentParts, signal });
+      const text = await readText(answer, sentParts);
+      const body = answer.status === 204 ? undefined : parseJson(text);
+      const isAnswer = answer.status === 204 || (typeof body === 'object' && body !== null);
+      if (!isAnswer) throw refusalOfAnswer(answer, text, { access, parts: sentParts });
     return body as T; // the form of an answer is the one of the route's contract
   };
   return {
@@ -123,15 +125,18 @@ function createApi(access: Access, credential: string): Api {
     list: async <T>(path: `/v1/${string}`, query: Query, limit: number) => {
       const items: T[] = [];
       let cursor: string | undefined;
-      do {
+      for (let pages = 0; pages < pagesMax; pages += 1) {
         const pageLimit = Math.min(pageSizeMax, limit - items.length);
         const page: { items: T[]; next_cursor: string | null } = await request('GET', path, {
           query: { ...query, limit: pageLimit, cursor },
         });
-        items.push(...page.items);
-        cursor = page.next_cursor ?? undefined;
-      } while (cursor !== undefined && items.length < limit);
-      return items;
+        items.push(...page.items.slice(0, pageLimit));
+        const { next_cursor: nextCursor } = page;
+        if (nextCursor === null || items.length >= limit) return items;
+        if (nextCursor === cursor) break;
+        cursor = nextCursor;
+      }
+      throw new Refusal('The list of the gateway does not end: check the address, or update it.');
     },
   };
 }
@@ -176,18 +181,11 @@ async function sendRequest(
 
 /** @throws Refusal if the answer is too long, or if the connection breaks off. */
 async function readText(answer: Response, request: SentRequest): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
   try {
-    for await (const chunk of answer.body ?? []) {
-      size += chunk.length;
-      if (size > answerBytesMax) throw new Error(`more than ${answerBytesMax} bytes`);
-      chunks.push(chunk);
-    }
+    return await readAnswerBody(answer, answerBytesMax);
   } catch (error) {
     throw lostAnswer(`The gateway's answer broke off (${reasonOf(error)}).`, request, error);
   }
-  return Buffer.concat(chunks).toString('utf8');
 }
 
 function refusalOfAnswer(

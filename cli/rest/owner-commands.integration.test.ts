@@ -54,6 +54,29 @@ test('a list that needs several pages is cut at its limit, and a note says that 
   expect(await world.runHere('rules', 'list', '--limit', '1001')).toMatchObject({ code: 2 });
 });
 
+test('a list that does not end is given up', async () => {
+  let cursors = 0;
+  const nextCursors = { same: () => 'x', other: () => String(cursors++) };
+  for (const nextCursor of Object.values(nextCursors)) {
+    await using world = await startWorld({
+      answerRest: ({ response }) =>
+        void response.end(JSON.stringify({ items: [], next_cursor: nextCursor() })),
+    });
+    const { code, stderr } = await world.runHere('rules', 'list');
+    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining('does not end') });
+    expect(world.gateway.calls.length).toBeLessThanOrEqual(100);
+  }
+});
+
+test('a page with more entries than were asked for is cut', async () => {
+  const rules = Array.from({ length: 200_000 }, () => ({ id: '1' }));
+  await using world = await startWorld({
+    answerRest: answerFrom({ 'GET /v1/rules': { items: rules, next_cursor: null } }),
+  });
+  const { code, stdout } = await world.runHere('rules', 'list', '--limit', '2', '--json');
+  expect({ code, count: JSON.parse(stdout).length }).toEqual({ code: 0, count: 2 });
+});
+
 test('an agent is found by its path or by a unique name, and an ambiguous name changes nothing', async () => {
   await using world = await startWorld({
     answerRest: answerFrom({
