@@ -106,12 +106,13 @@ test('the agent key may be in a file, and the address may be the URL of the MCP 
   await using gateway = await startGateway();
   await using folder = await makeFolder();
   const file = join(folder.path, 'key');
-  await writeFile(file, 'aak_CANARYkey\n');
+  await writeFile(file, 'aak_CANARYkey\n', { mode: 0o644 });
   await using shim = startProgram(['mcp', '--url', `${gateway.url}/mcp`], {
     ACTION_GATEWAY_KEY_FILE: file,
   });
   shim.send({ id: 1, method: 'x' });
   expect(await shim.nextFrame()).toMatchObject({ id: 1, result: {} });
+  expect(shim.stderr()).toContain(`${file} can be read by others`);
   expect(gateway.calls[0]?.headers.authorization).toBe('Bearer aak_CANARYkey');
 });
 

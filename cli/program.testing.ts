@@ -144,5 +144,5 @@ export async function writeLogin(
   };
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   const contents = { version: 1, credential: login, clients: { [gateway]: login.client } };
-  await writeFile(path, JSON.stringify(contents), { mode: 0o600 });
+  await writeFile(path, `${JSON.stringify(contents, null, 2)}\n`, { mode: 0o600 });
 }

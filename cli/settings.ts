@@ -1,8 +1,9 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 
 import { Refusal, misuse } from './refusal.ts';
+import { makePrintable } from './words.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -82,7 +83,12 @@ function readSecret(name: string, environment: Environment): string | undefined 
   const file = readSetting(`${name}_FILE`, environment);
   if (value !== undefined || file === undefined) return value;
   try {
-    return readFileSync(file, 'utf8').trim();
+    const secret = readFileSync(file, 'utf8').trim();
+    // It is only a warning, because systems that mount secrets as files let everybody there read.
+    if (process.platform !== 'win32' && (statSync(file).mode & 0o077) !== 0) {
+      process.stderr.write(`${makePrintable(file)} can be read by others: run "chmod 600".\n`);
+    }
+    return secret;
   } catch {
     throw new Refusal(`${name}_FILE names a file that cannot be read: ${file}`);
   }

@@ -89,6 +89,8 @@ export async function accessWithLogin(
     const refreshToken = credential.refresh_token;
     if (refreshToken === undefined || refreshToken === deadRefreshToken) return undefined;
     try {
+      // Fails on a full disk before the refresh token is used, because it can be used only once.
+      await storeCredential(path, credential);
       // The new tokens are kept in memory first, so that this process can use them even if storing
       // them fails.
       credential = await refreshCredential(credential, refreshToken, actsAs);
@@ -131,7 +133,14 @@ async function loadCredential(
 }
 
 async function storeCredential(path: string, credential: Credential): Promise<void> {
-  await writeCredentialFile(path, { ...(await readCredentialFile(path)), credential });
+  const file = await readCredentialFile(path);
+  try {
+    await writeCredentialFile(path, { ...file, credential });
+  } catch (error) {
+    throw new Refusal(`${path} cannot be written (${reasonOf(error)}): the login is not stored.`, {
+      cause: error,
+    });
+  }
 }
 
 /**

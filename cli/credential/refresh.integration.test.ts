@@ -1,4 +1,4 @@
-import { chmod, readFile, readdir, stat, symlink, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readFile, readdir, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -132,6 +132,19 @@ test('a refused refresh token is not sent again, and a new login is used once it
   await writeLogin(world.file, world.gateway.url, { access_token: 'CANARY-access-new' });
   shim.send({ id: 4, method: 'x' });
   expect(await shim.nextFrame()).toMatchObject({ id: 4, result: {} });
+});
+
+test('a login that cannot be stored is not refreshed, so that its refresh token stays valid', async () => {
+  await using world = await startWorld();
+  await mkdir(join(`${world.file}.new`, 'in-the-way'), { recursive: true });
+  const shim = world.startShim();
+  shim.send({ id: 1, method: 'x' });
+  const { error } = await shim.nextFrame();
+  expect(error?.message).toContain(`${world.file} cannot be written`);
+  expect(world.refreshes()).toEqual([]);
+  await rm(`${world.file}.new`, { recursive: true });
+  shim.send({ id: 2, method: 'x' });
+  expect(await shim.nextFrame()).toMatchObject({ id: 2, result: {} });
 });
 
 test('without a refresh token, the shim asks the person to log in', async () => {

@@ -65,7 +65,7 @@ export interface Api {
  * that is the login of the profile. Otherwise it is the agent key if there is one, and else the
  * login of the profile that the environment names, or of the profile "default".
  *
- * @throws Refusal if there is no login.
+ * @throws Refusal if there is no login, or if the environment has a profile and a key without a URL.
  */
 export async function openApi(
   options: { readonly url?: string; readonly profile?: string },
@@ -73,6 +73,11 @@ export async function openApi(
 ): Promise<Api> {
   const url = readGatewayUrlSetting(options.url, environment);
   const key = options.profile === undefined ? readAgentKeySetting(environment) : undefined;
+  if (key !== undefined && url === undefined && environment['ACTION_GATEWAY_PROFILE']) {
+    throw misuse(
+      'ACTION_GATEWAY_PROFILE names no gateway for the agent key: set ACTION_GATEWAY_URL, or unset ACTION_GATEWAY_PROFILE or the key.',
+    );
+  }
   if (key !== undefined) return createApi(accessWithKey(key, url), 'the agent key');
   const profile = readProfileSetting(options.profile, environment);
   const loginCommand = [

@@ -83,7 +83,8 @@ export async function verifyAudit({ api }: RestCall): Promise<Answer> {
   const verification = await api.request<AuditVerification>('GET', '/v1/audit/verify');
   const { valid, rows_checked: count, first_bad_seq: badSeq, head } = verification;
   // An answer that is not the contract's must not pass for a log that is in order, or is not.
-  if (!(valid === true && badSeq === null) && !(valid === false && Number.isInteger(badSeq))) {
+  const isResult = typeof valid === 'boolean' && valid === (badSeq === null);
+  if (!isResult || !(valid || Number.isInteger(badSeq))) {
     throw new Refusal(
       'This is not the answer of a gateway: check the address. Nothing is verified.',
     );

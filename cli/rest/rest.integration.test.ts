@@ -57,6 +57,17 @@ test('an agent key takes precedence over the login, and --profile over the agent
   ]);
 });
 
+test('an agent key beside a profile is sent nowhere without an address', async () => {
+  await using world = await startWorld();
+  const environment = { ACTION_GATEWAY_KEY: 'aak_CANARYkey', ACTION_GATEWAY_PROFILE: 'default' };
+  const { code, stderr } = await world.runHereAs(environment, 'whoami');
+  expect({ code, stderr }).toEqual({
+    code: 2,
+    stderr: expect.stringContaining('ACTION_GATEWAY_URL'),
+  });
+  expect(world.gateway.calls).toEqual([]);
+});
+
 test('each profile keeps its own login', async () => {
   await using world = await startWorld();
   await using other = await startGateway({ answerRest: answerWithCaller });

@@ -37,7 +37,11 @@ export async function setSecret({
   };
   const secret = await api.request<Secret>('POST', '/v1/secrets', { body });
   const hosts = secret.allowed_hosts.join(', ');
-  const allowedHostsText = hosts === '' ? 'no host yet: name some with --host' : hosts;
+  // docs/reference/credentials.md#where-a-credential-may-go
+  const allowedHostsText =
+    hosts === ''
+      ? 'any host to which a rule or a person lets a raw call send it: --host names the only ones'
+      : hosts;
   return {
     data: secret,
     show: {
