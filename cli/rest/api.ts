@@ -114,12 +114,12 @@ function createApi(access: Access, credential: string): Api {
     parts: RequestParts = {},
   ) => {
     const signal = AbortSignal.timeout(timeoutMs);
-      const sentParts = { ...parts, method };
-      const answer = await open(path, { ...sentParts, signal });
-      const text = await readText(answer, sentParts);
-      const body = answer.status === 204 ? undefined : parseJson(text);
-      const isAnswer = answer.status === 204 || (typeof body === 'object' && body !== null);
-      if (!isAnswer) throw refusalOfAnswer(answer, text, { access, parts: sentParts });
+    const sentParts = { ...parts, method };
+    const answer = await open(path, { ...sentParts, signal });
+    const text = await readText(answer, sentParts);
+    const body = answer.status === 204 ? undefined : parseJson(text);
+    const isAnswer = answer.status === 204 || (typeof body === 'object' && body !== null);
+    if (!isAnswer) throw refusalOfAnswer(answer, text, { access, parts: sentParts });
     return body as T; // the form of an answer is the one of the route's contract
   };
   return {

@@ -6,7 +6,7 @@ import type { z } from 'zod';
 import type { CallBody, calledReply, deniedReply } from '#contracts/http/actions';
 import type { pendingReply } from '#contracts/http/approvals';
 import { exitCodes } from '../exit-codes.ts';
-import { quoteForShell } from '../words.ts';
+import { quoteForShell, spellLineEnds } from '../words.ts';
 import type { Api } from './api.ts';
 import {
   readHeaders,
@@ -163,7 +163,7 @@ function answerOf(reply: CallReply): Answer {
     return {
       data: reply,
       show: { text: '' },
-      note: `Denied: ${reply.reason}`,
+      note: `Denied: ${spellLineEnds(reply.reason)}`,
       exitCode: exitCodes.denied,
     };
   }
@@ -179,14 +179,16 @@ function answerOf(reply: CallReply): Answer {
   return {
     data: reply,
     show: showBody(result),
-    note: [`${result.status_code} ${description}`, ...describeProblems(result)].join('\n'),
+    note: [`${result.status_code} ${spellLineEnds(description)}`, ...describeProblems(result)].join(
+      '\n',
+    ),
     exitCode: result.failure === undefined ? exitCodes.done : exitCodes.failed,
   };
 }
 
 function describePending(pending: Pending): string {
   return [
-    `Waits for approval: ${pending.action_description}`,
+    `Waits for approval: ${spellLineEnds(pending.action_description)}`,
     `Decide at ${pending.approval_url}`,
     `or with: action-gateway approvals allow ${quoteForShell(pending.approval_id)}`,
   ].join('\n');
