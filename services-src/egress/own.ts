@@ -85,21 +85,30 @@ export function ownAddressesOf(settings: OwnSettings): OwnPlaces {
       ...listeningAddresses.flatMap(({ host, port }) => (port === 0 ? [] : [`${host}:${port}`])),
       ...webPlaces.filter((place) => !isShared(place)),
       ...placesOf(settings.DATABASE_URL),
-      ...settings.NATS_URL.split(',').flatMap((url) => placesOf(url, natsPorts)),
+      ...placesOf(settings.NATS_URL, natsPorts),
     ],
     names: [...placesOf(settings.BASE_URL), ...webPlaces.filter(isShared)],
   };
 }
 
-/** `host:port` of each host in a URL, for the URL's port and for `morePorts`. */
+/**
+ * `host:port` of each host in a URL, for the host's port and for `morePorts`. A URL of servers
+ * may name several hosts, separated by commas, each with a port of its own. In that of NATS, each
+ * may repeat the scheme.
+ */
 function placesOf(text: string | undefined, morePorts: readonly number[] = []): string[] {
-  const url = text === undefined ? null : URL.parse(text.trim());
-  const port = url === null ? 0 : Number(url.port) || (defaultPorts[url.protocol] ?? 0);
-  // A Postgres on a Unix socket has no host.
-  if (url === null || url.hostname === '' || port === 0) return [];
-  return url.hostname
+  const [, protocol = '', rest = ''] = /^([a-z]+:)\/\/(.*)$/i.exec(text?.trim() ?? '') ?? [];
+  const authority = rest.replaceAll(/\s*,\s*(?:[a-z]+:\/\/)?/gi, ',').split(/[/?#]/, 1)[0] ?? '';
+  return authority
+    .slice(authority.lastIndexOf('@') + 1)
     .split(',')
-    .flatMap((host) => [port, ...morePorts].map((each) => `${host}:${each}`));
+    .flatMap((place) => {
+      const url = URL.parse(`${protocol}//${place}`);
+      const port = Number(url?.port) || (defaultPorts[protocol.toLowerCase()] ?? 0);
+      // A Postgres on a Unix socket has no host.
+      if (url === null || url.hostname === '' || port === 0) return [];
+      return [port, ...morePorts].map((each) => `${url.hostname}:${each}`);
+    });
 }
 
 interface Place {
