@@ -90,7 +90,7 @@ beforeAll(async () => {
   alone = besideOthers.slice(0, 1);
 });
 const find = (query: string, sources: readonly Named[]) =>
-  rankActions(query, sources, { limit: 10, misspellings: indexes.misspellings });
+  rankActions(query, sources, { limit: 10, vocabulary: indexes });
 
 describe.each([
   ['alone', () => alone],

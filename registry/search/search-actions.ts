@@ -76,8 +76,7 @@ export async function searchActions(
       ),
     };
   }
-  const { misspellings } = deps.searchIndexes;
-  const rankedHits = rankActions(query, sources, { limit, misspellings });
+  const rankedHits = rankActions(query, sources, { limit, vocabulary: deps.searchIndexes });
   const shownHits = rankedHits.filter(
     ({ source, score }) => source.template.key !== platformKey || score >= platformScoreMin,
   );

@@ -8,6 +8,8 @@ import { indexTemplate } from './domain/search-index.ts';
 import type { VersionIndex } from './domain/search-index.ts';
 import { misspeltQuality, editsMax } from './domain/search-match.ts';
 import type { MeantWord } from './domain/search-match.ts';
+import type { Vocabulary } from './domain/search-query.ts';
+import { createOccurrences } from './occurrences.ts';
 
 /**
  * The number of actions that the indexes keep in memory, at about two kilobytes each. One search
@@ -20,11 +22,9 @@ const misspellingsMax = 2_000;
  * The search indexes of recently searched template versions. All services and orgs that use a
  * version share its index. Other tasks can run while an index is built.
  */
-export interface SearchIndexes {
+export interface SearchIndexes extends Vocabulary {
   /** Returns the index of a version. Calls `load` only when the version is not indexed yet. */
   get(key: string, load: () => Promise<CompiledTemplate>): Promise<VersionIndex>;
-  /** Returns the words in all indexes of which `term` is probably a misspelling. */
-  readonly misspellings: (term: string) => readonly MeantWord[];
 }
 
 export function createSearchIndexes(keptActionsMax = indexedActionsMax): SearchIndexes {
@@ -56,6 +56,7 @@ export function createSearchIndexes(keptActionsMax = indexedActionsMax): SearchI
   };
 
   return {
+    occurrencesIn: createOccurrences(),
     async get(key, load) {
       const cachedIndex = keptIndexes.get(key) ?? pendingIndexes.get(key);
       if (cachedIndex !== undefined) return cachedIndex;

@@ -43,7 +43,7 @@ beforeAll(async () => {
 });
 
 const findHits = (query: string, from = sources, limit = 10) =>
-  rankActions(query, from, { limit, misspellings: indexes.misspellings });
+  rankActions(query, from, { limit, vocabulary: indexes });
 const findActionNames = (query: string, from = sources) =>
   findHits(query, from).map(({ source, action }) => `${source.name} ${action.key}`);
 
@@ -164,6 +164,18 @@ describe('search indexes', () => {
     expect(ownIndexes.misspellings('isue').map(({ term }) => term)).toContain(stemOf('issue'));
     await ownIndexes.get('second', async () => ({ ...template, actions: {} }));
     expect(ownIndexes.misspellings('isue')).toEqual([]);
+  });
+
+  test('count words among the searched services alone, whatever was searched before', () => {
+    const rateHits = (from: readonly NamedSource[], vocabulary = indexes) =>
+      rankActions('add a comment to an issue', [...from], { limit: 10, vocabulary }).map(
+        ({ source, action, score }) => [source.name, action.key, score],
+      );
+    const withoutMemory = createSearchIndexes();
+    const expected = rateHits(sources, withoutMemory);
+    expect(rateHits(allSources)).not.toEqual(expected);
+    expect(rateHits(sources)).toEqual(expected);
+    expect(rateHits(sources.toReversed())).toEqual(rateHits(sources.toReversed(), withoutMemory));
   });
 
   test('are built again by the next search after building them failed', async () => {

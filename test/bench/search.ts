@@ -42,7 +42,7 @@ export async function measureSearch(): Promise<SearchFigures> {
     sources.push({ index, names: [[template.key]], isConnected: true });
   }
   const findActions = (query: string) =>
-    rankActions(query, sources, { limit: 10, misspellings: indexes.misspellings });
+    rankActions(query, sources, { limit: 10, vocabulary: indexes });
   for (let round = 0; round < roundsCount / 4; round += 1)
     findActions(queries[round % queries.length] ?? '');
   const durations: number[] = [];

@@ -55,7 +55,7 @@ async function sourceOf(key: string): Promise<NamedSource> {
 
 const sources = await Promise.all(builtInKeys.map(sourceOf));
 const searchActions = (query: string) =>
-  rankActions(query, sources, { limit: rowsMax, misspellings: indexes.misspellings }).map(
+  rankActions(query, sources, { limit: rowsMax, vocabulary: indexes }).map(
     ({ source, action }) => `${source.key}:${action.key}`,
   );
 

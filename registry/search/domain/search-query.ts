@@ -18,6 +18,14 @@ export interface ParsedQuery {
   readonly namesOtherProduct: boolean;
 }
 
+/** What is known about the words of all indexes. */
+export interface Vocabulary {
+  /** The words in all indexes of which `term` is probably a misspelling. */
+  readonly misspellings: (term: string) => readonly MeantWord[];
+  /** The function that says in how many actions of these indexes a word occurs. */
+  readonly occurrencesIn: (indexes: readonly VersionIndex[]) => (term: string) => number;
+}
+
 /** The least weight of a frequent word: words such as `list` are frequent, but users mean them. */
 const rarityMin = 0.42;
 /** A query that names a service in full is about that service. */
@@ -35,15 +43,14 @@ const rarityOfUnknown = 0.3;
 export function readQuery(
   query: string,
   sources: readonly SearchSource[],
-  misspellings: (term: string) => readonly MeantWord[],
+  vocabulary: Vocabulary,
 ): ParsedQuery {
-  const words = queryTermsOf(query).map((term) => meaningsOf(term, misspellings));
+  const words = queryTermsOf(query).map((term) => meaningsOf(term, vocabulary.misspellings));
   const indexes = [...new Set(sources.map(({ index }) => index))];
   const actionCount = indexes.reduce((sum, { actions }) => sum + actions.length, 0);
   const rarityAt = (occurrences: number) =>
     Math.log(1 + actionCount / (1 + occurrences)) / Math.log(1 + actionCount);
-  const countOccurrences = (term: string) =>
-    indexes.reduce((sum, { postings }) => sum + (postings.get(term)?.actions.length ?? 0), 0);
+  const countOccurrences = vocabulary.occurrencesIn(indexes);
   const isKnownByWord = words.map(({ term }) => countOccurrences(term) > 0);
   const matches = new Map(
     indexes.map((index) => [
@@ -67,13 +74,7 @@ export function readQuery(
       wholeNameTerms.has(word.term) ? rarityOfName : 0,
     );
   });
-  const rarities = new Map<string, number>();
-  const rarityOf = (term: string): number => {
-    let termRarity = rarities.get(term);
-    if (termRarity === undefined)
-      rarities.set(term, (termRarity = rarityAt(countOccurrences(term))));
-    return termRarity;
-  };
+  const rarityOf = (term: string) => rarityAt(countOccurrences(term));
   const namesOtherProduct = words.some(
     ({ term }) => otherProducts.has(term) && !nameTerms.has(term),
   );

@@ -1,8 +1,7 @@
 import type { IndexedAction, VersionIndex, SearchSource } from './search-index.ts';
 import { matchName } from './search-match.ts';
-import type { MeantWord } from './search-match.ts';
 import { matchPhrases, readQuery } from './search-query.ts';
-import type { ParsedQuery } from './search-query.ts';
+import type { ParsedQuery, Vocabulary } from './search-query.ts';
 
 export interface SearchHit<Source extends SearchSource> {
   readonly source: Source;
@@ -69,9 +68,9 @@ const otherProductShare = 0.3;
 export function rankActions<Source extends SearchSource>(
   query: string,
   sources: readonly Source[],
-  { limit, misspellings }: { limit: number; misspellings: (term: string) => readonly MeantWord[] },
+  { limit, vocabulary }: { limit: number; vocabulary: Vocabulary },
 ): SearchHit<Source>[] {
-  const parsedQuery = readQuery(query, sources, misspellings);
+  const parsedQuery = readQuery(query, sources, vocabulary);
   if (parsedQuery.words.length === 0) return [];
   const candidates = selectCandidates(parsedQuery, sources, Math.max(limit, comparedActionsMax));
   const isLikelyAnswer = createConfidenceTest(parsedQuery, candidates.isServiceNamed);
