@@ -1,6 +1,10 @@
+import { components } from '#contracts/vocabulary';
+
 /**
  * The alert rules, from which `npm run generate` makes `deploy/monitoring/alerts.yml`. A condition
- * refers to a metric of `metric-definitions.ts` as `{aag.calls}`.
+ * refers to a metric of `metric-definitions.ts` as `{aag.calls}`. Each condition groups by
+ * `namespace`, which tells installations that one Prometheus watches apart. Where the label is
+ * absent, all series are one group.
  */
 export interface AlertDefinition {
   readonly name: string;
@@ -15,10 +19,22 @@ export interface AlertDefinition {
   readonly firstSteps: string;
 }
 
+/**
+ * A series for each component that an installation should have. All eight are part of every
+ * installation of which any component reports; a process with several components reports each of
+ * them. So the condition needs no history, in which an upgrade or a removal would look like a loss.
+ */
+const expectedComponents = components
+  .map(
+    (component) =>
+      `label_replace(group by (namespace) ({aag.check.failing}), "component", "${component}", "", "")`,
+  )
+  .join('\n  or ');
+
 export const alertDefinitions: readonly AlertDefinition[] = [
   {
     name: 'GatewayAnswersWithErrors',
-    when: 'sum(rate({http.server.request.duration}_count{http_response_status_code=~"5.."}[5m])) / sum(rate({http.server.request.duration}_count[5m])) > 0.05',
+    when: 'sum by (namespace) (rate({http.server.request.duration}_count{http_response_status_code=~"5.."}[5m])) / sum by (namespace) (rate({http.server.request.duration}_count[5m])) > 0.05',
     lasting: '5m',
     severity: 'page',
     summary: 'More than 5 % of the requests to the gateway end with a 5xx status.',
@@ -27,7 +43,7 @@ export const alertDefinitions: readonly AlertDefinition[] = [
   },
   {
     name: 'CallsAreNotServed',
-    when: 'sum(rate({aag.calls}{outcome=~"unavailable|internal"}[5m])) / sum(rate({aag.calls}[5m])) > 0.05',
+    when: 'sum by (namespace) (rate({aag.calls}{outcome=~"unavailable|internal"}[5m])) / sum by (namespace) (rate({aag.calls}[5m])) > 0.05',
     lasting: '5m',
     severity: 'page',
     summary: 'The installation itself makes more than 5 % of the calls fail.',
@@ -36,7 +52,7 @@ export const alertDefinitions: readonly AlertDefinition[] = [
   },
   {
     name: 'UpstreamsDoNotAnswer',
-    when: 'sum({aag.breakers.open}) > 0',
+    when: 'sum by (namespace) ({aag.breakers.open}) > 0',
     lasting: '15m',
     severity: 'ticket',
     summary: 'Calls to at least one upstream are paused because it does not answer.',
@@ -45,7 +61,7 @@ export const alertDefinitions: readonly AlertDefinition[] = [
   },
   {
     name: 'SlotsNearlyUsed',
-    when: 'sum by (pool) ({aag.slots.used}) / sum by (pool) ({aag.slots.limit}) > 0.85',
+    when: 'sum by (namespace, pool) ({aag.slots.used}) / sum by (namespace, pool) ({aag.slots.limit}) > 0.85',
     lasting: '5m',
     severity: 'page',
     summary: 'More than 85 % of the places of {{ $labels.pool }} are taken; start more replicas.',
@@ -54,7 +70,7 @@ export const alertDefinitions: readonly AlertDefinition[] = [
   },
   {
     name: 'ApprovalsWaitLong',
-    when: 'max({aag.approvals.oldest_age}) > 4 * 3600',
+    when: 'max by (namespace) ({aag.approvals.oldest_age}) > 4 * 3600',
     lasting: '5m',
     severity: 'ticket',
     summary: 'An approval has waited for more than four hours.',
@@ -63,7 +79,7 @@ export const alertDefinitions: readonly AlertDefinition[] = [
   },
   {
     name: 'OutboxIsNotPublished',
-    when: 'max by (component) ({aag.outbox.oldest_age}) > 60',
+    when: 'max by (namespace, component) ({aag.outbox.oldest_age}) > 60',
     lasting: '2m',
     severity: 'page',
     summary: 'Events of {{ $labels.component }} have waited for more than a minute.',
@@ -72,7 +88,7 @@ export const alertDefinitions: readonly AlertDefinition[] = [
   },
   {
     name: 'StreamFills',
-    when: 'max by (stream) ({aag.stream.fill}) > 0.5',
+    when: 'max by (namespace, stream) ({aag.stream.fill}) > 0.5',
     lasting: '1m',
     severity: 'ticket',
     summary: 'The stream {{ $labels.stream }} is more than half full: its reader is behind.',
@@ -81,7 +97,7 @@ export const alertDefinitions: readonly AlertDefinition[] = [
   },
   {
     name: 'StreamNearlyFull',
-    when: 'max by (stream) ({aag.stream.fill}) > 0.8',
+    when: 'max by (namespace, stream) ({aag.stream.fill}) > 0.8',
     lasting: '1m',
     severity: 'page',
     summary: 'The stream {{ $labels.stream }} is more than 80 % full.',
@@ -90,16 +106,25 @@ export const alertDefinitions: readonly AlertDefinition[] = [
   },
   {
     name: 'NoMetrics',
-    when: 'absent({aag.stream.fill})',
+    when: '(group by (namespace) (present_over_time({aag.check.failing}[1d])) unless on (namespace) {aag.check.failing}) or on () absent({aag.check.failing})',
     lasting: '5m',
     severity: 'page',
-    summary: 'No gateway reports the fill of the streams.',
+    summary: 'No component of the installation reports metrics.',
     firstSteps:
-      'Prometheus reaches no gateway: check that `HEALTH_PORT` is set there, and the scrape configuration.',
+      'See whether the installation runs and has `HEALTH_PORT`, then look at the scrape configuration. While other installations report, this alert ends a day after the last metrics; silence it for an installation that you removed.',
+  },
+  {
+    name: 'ComponentHasNoReplica',
+    when: `(\n  ${expectedComponents}\n) unless on (namespace, component) {aag.check.failing}`,
+    lasting: '5m',
+    severity: 'page',
+    summary: 'No replica of {{ $labels.component }} reports metrics, while other components do.',
+    firstSteps:
+      'See whether replicas of the component run and what their log says last, then whether Prometheus scrapes them. Silence the alert for a component that you scaled to 0.',
   },
   {
     name: 'EventsAreNotRead',
-    when: 'max by (consumer) ({aag.consumer.unread_time}) > 60',
+    when: 'max by (namespace, consumer) ({aag.consumer.unread_time}) > 60',
     lasting: '1m',
     severity: 'page',
     summary: '{{ $labels.consumer }} has read no event for more than a minute, and some wait.',
@@ -108,7 +133,7 @@ export const alertDefinitions: readonly AlertDefinition[] = [
   },
   {
     name: 'WebhooksFail',
-    when: 'sum(rate({aag.webhook.attempts}{outcome!="delivered"}[15m])) / sum(rate({aag.webhook.attempts}[15m])) > 0.5',
+    when: 'sum by (namespace) (rate({aag.webhook.attempts}{outcome!="delivered"}[15m])) / sum by (namespace) (rate({aag.webhook.attempts}[15m])) > 0.5',
     lasting: '15m',
     severity: 'ticket',
     summary: 'More than half of the attempts to deliver webhooks fail.',
@@ -117,7 +142,7 @@ export const alertDefinitions: readonly AlertDefinition[] = [
   },
   {
     name: 'WebhooksAreLate',
-    when: 'max({aag.webhook.lag}) > 300',
+    when: 'max by (namespace) ({aag.webhook.lag}) > 300',
     lasting: '5m',
     severity: 'ticket',
     summary: 'A delivery to a webhook is more than five minutes late.',
@@ -126,7 +151,7 @@ export const alertDefinitions: readonly AlertDefinition[] = [
   },
   {
     name: 'DatabasePoolIsUsedUp',
-    when: 'max by (db_client_connection_pool_name) ({db.client.connection.pending_requests}) > 0',
+    when: 'max by (namespace, db_client_connection_pool_name) ({db.client.connection.pending_requests}) > 0',
     lasting: '5m',
     severity: 'ticket',
     summary:
@@ -136,7 +161,7 @@ export const alertDefinitions: readonly AlertDefinition[] = [
   },
   {
     name: 'ComponentIsNotReady',
-    when: 'max by (component, check) ({aag.check.failing}) > 0',
+    when: 'max by (namespace, component, check) ({aag.check.failing}) > 0',
     lasting: '1m',
     severity: 'page',
     summary: 'A replica of {{ $labels.component }} is not ready: {{ $labels.check }}.',
@@ -145,7 +170,7 @@ export const alertDefinitions: readonly AlertDefinition[] = [
   },
   {
     name: 'EventLoopIsBlocked',
-    when: 'max by (instance) ({nodejs.eventloop.delay}{quantile="0.99"}) > 0.5',
+    when: 'max by (namespace, instance) ({nodejs.eventloop.delay}{quantile="0.99"}) > 0.5',
     lasting: '5m',
     severity: 'ticket',
     summary: 'The process {{ $labels.instance }} answers late because it computes too much.',

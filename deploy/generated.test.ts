@@ -53,6 +53,26 @@ describe('the alert rules', () => {
   });
 });
 
+test('every alert rule groups by the namespace of the installation', () => {
+  for (const { name, when } of alertDefinitions) {
+    const aggregations = when.match(/\b(sum|max|min|avg|count|group)\b[^(]*\(\w*/g) ?? [];
+    expect([name, aggregations.length]).not.toEqual([name, 0]);
+    for (const aggregation of aggregations) expect(aggregation).toMatch(/ by \(namespace$/);
+  }
+});
+
+test('every graph of the dashboard shows the installation that the namespace selects', () => {
+  const { panels, templating } = JSON.parse(renderDashboard());
+  const selections = (panels as { targets: { expr: string }[] }[]).map(
+    ({ targets }) => targets[0]?.expr.match(/\w\{namespace="\$namespace"\}/g)?.length,
+  );
+
+  expect(templating.list).toContainEqual(expect.objectContaining({ name: 'namespace' }));
+  expect(selections).toEqual(
+    Object.values(metricDefinitions).map(({ graph }) => graph.match(/\{[a-z_.]+\}/g)?.length),
+  );
+});
+
 describe('the NATS permissions', () => {
   const publishOf = (component: Component) =>
     usersOf(component).flatMap(({ publishSubjects: publish }) => publish);

@@ -63,6 +63,9 @@ const kindWords: Readonly<Record<MetricDefinition['kind'], string>> = {
   gauge: 'gauge',
 };
 
+/** Names the installation before a summary, where the label `namespace` tells installations apart. */
+const namespacePrefix = '{{ with $labels.namespace }}{{ . }}: {{ end }}';
+
 /** Writes `deploy/monitoring/alerts.yml`, a file of rules for Prometheus. */
 export function renderAlertRules(): string {
   const rules = alertDefinitions.map(({ name, when, lasting, severity, summary, firstSteps }) => ({
@@ -70,7 +73,7 @@ export function renderAlertRules(): string {
     expr: toPromql(when),
     for: lasting,
     labels: { severity },
-    annotations: { summary, description: firstSteps },
+    annotations: { summary: `${namespacePrefix}${summary}`, description: firstSteps },
   }));
   const groups = [{ name: 'agent-action-gateway', rules }];
   return `# ${generated}\n${stringify({ groups }, { lineWidth: 0 })}`;
@@ -100,7 +103,10 @@ const panelWidth = 12;
 const panelHeight = 8;
 const grafanaUnits: Readonly<Record<string, string>> = { s: 's', By: 'bytes', '1': 'percentunit' };
 
-/** Writes `deploy/monitoring/dashboard.json`, a dashboard that Grafana can import. */
+/**
+ * Writes `deploy/monitoring/dashboard.json`, a dashboard that Grafana can import. It shows one
+ * installation at a time: without the label `namespace`, the variable is empty and selects all.
+ */
 export function renderDashboard(): string {
   const datasource = { type: 'prometheus', uid: '${datasource}' };
   const panels = metrics.map(([name, { kind, unit, description, graph }], index) => ({
@@ -116,7 +122,7 @@ export function renderDashboard(): string {
       h: panelHeight,
     },
     fieldConfig: { defaults: { unit: grafanaUnits[unit] ?? 'short', min: 0 }, overrides: [] },
-    targets: [{ refId: 'A', datasource, expr: toPromql(graph) }],
+    targets: [{ refId: 'A', datasource, expr: toPromql(graph, '{namespace="$namespace"}') }],
   }));
   const dashboard = {
     uid: 'agent-action-gateway',
@@ -125,17 +131,31 @@ export function renderDashboard(): string {
     refresh: '30s',
     time: { from: 'now-6h', to: 'now' },
     templating: {
-      list: [{ name: 'datasource', label: 'Data source', type: 'datasource', query: 'prometheus' }],
+      list: [
+        { name: 'datasource', label: 'Data source', type: 'datasource', query: 'prometheus' },
+        {
+          name: 'namespace',
+          label: 'Namespace',
+          type: 'query',
+          datasource,
+          query: toPromql('label_values({aag.check.failing}, namespace)'),
+          refresh: 2, // Whenever the time range changes.
+          sort: 1,
+        },
+      ],
     },
     panels,
   };
   return `${JSON.stringify(dashboard, null, 2)}\n`;
 }
 
-/** Replaces `{aag.calls}` by the name of the metric in Prometheus. Throws for an unknown metric. */
-function toPromql(query: string): string {
-  return query.replaceAll(/\{([a-z_.]+)\}/g, (_, name: string) => {
+/**
+ * Replaces `{aag.calls}` by the name of the metric in Prometheus, and appends a selector of labels.
+ * Throws for an unknown metric.
+ */
+function toPromql(query: string, selector = ''): string {
+  return query.replaceAll(/\{([a-z_.]+)\}(_bucket)?/g, (_, name: string, suffix = '') => {
     if (!Object.hasOwn(metricDefinitions, name)) throw new Error(`${name} is not a metric.`);
-    return prometheusName(name as MetricName);
+    return `${prometheusName(name as MetricName)}${suffix}${selector}`;
   });
 }

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 
 import { beforeAll, describe, expect, test } from 'vitest';
 
+import { components } from '#contracts/vocabulary';
 import { lastingPort } from '../../services-src/embedded/index.ts';
 import { signIn, createCallerWithKey } from '../support/http.ts';
 import type { Caller } from '../support/http.ts';
@@ -124,7 +125,9 @@ describe('the command node start.ts', { timeout: 300_000 }, () => {
       /^aag_outbox_waiting\{component="approvals"\} \d+$/m,
       /^aag_webhook_due 0$/m,
       /^aag_breakers_open\{component="executor"\} 0$/m,
-      /^aag_check_failing\{component="policy",check="database"\} 0$/m,
+      ...components.map(
+        (name) => new RegExp(`^aag_check_failing\\{component="${name}",.*\\} 0$`, 'm'),
+      ),
       /^db_client_connection_count\{db_client_connection_pool_name="audit",db_client_connection_state="idle"\} \d+$/m,
       /^db_client_connection_pending_requests\{db_client_connection_pool_name="policy"\} 0$/m,
     ]) {
