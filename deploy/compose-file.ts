@@ -27,6 +27,7 @@ export interface ComposeService {
   readonly ports?: readonly string[];
   readonly env_file?: readonly string[];
   readonly shm_size?: string;
+  readonly scale?: string;
   readonly 'x-helm'?: HelmKeys;
 }
 

@@ -135,6 +135,21 @@ test('docker-compose.yml gives each component enough time to stop', () => {
   }
 });
 
+test.for<[variables: Record<string, string>, leftOut: string[]]>([
+  [{}, []],
+  [{ POSTGRES_CONTAINERS: '0' }, ['postgres']],
+  [{ NATS_CONTAINERS: '0' }, ['nats-volume', 'nats']],
+  [{ POSTGRES_CONTAINERS: '0', NATS_CONTAINERS: '0' }, ['postgres', 'nats-volume', 'nats']],
+])('docker-compose.yml with %o in .env leaves out only %o', ([variables, leftOut]) => {
+  const scales = Object.entries(services).map(
+    ([name, { scale = '1' }]) => [name, interpolate(scale, variables)] as const,
+  );
+
+  expect(scales).toEqual(
+    Object.keys(services).map((name) => [name, leftOut.includes(name) ? '0' : '1']),
+  );
+});
+
 test("every image of docker-compose.yml and the Dockerfile has an exact tag, and the gateway's image has the version of the project", async () => {
   const read = (path: string) => readFile(new URL(`../${path}`, import.meta.url), 'utf8');
   const { version } = JSON.parse(await read('package.json'));
