@@ -20,6 +20,8 @@ interface Container {
 export interface PodSpec {
   readonly containers: readonly Container[];
   readonly initContainers?: readonly Container[];
+  readonly serviceAccountName: string;
+  readonly securityContext: object;
   readonly terminationGracePeriodSeconds: number;
   readonly volumes: readonly {
     readonly name: string;
@@ -71,7 +73,7 @@ export const minimal = {
 export const examples = Object.fromEntries(
   model.settings.map((name) => [name, (settings[name] as Setting).example]),
 );
-/** Values that use every part of the chart except the evaluation. */
+/** Values that use every part of the chart except the evaluation, on OpenShift. */
 export const everything = {
   ...minimal,
   fullnameOverride: 'gw',
@@ -81,10 +83,41 @@ export const everything = {
   secrets: { prefix: 'own', revision: '2' },
   providerApps: { secret: 'apps', clientIds: { github: 'ours', stripe: 'theirs' } },
   templatesVolume: { configMap: { name: 'templates' } },
+  commonLabels: { 'app.kubernetes.io/part-of': 'agents', team: 'platform' },
+  commonAnnotations: { owner: 'platform@example.com', note: 'off' },
   components: {
-    gateway: { autoscaling: { enabled: true } },
-    executor: { autoscaling: { enabled: true, slotsPerPod: 180 } },
+    gateway: {
+      autoscaling: { enabled: true, behavior: { scaleDown: { stabilizationWindowSeconds: 600 } } },
+      service: {
+        type: 'LoadBalancer',
+        annotations: { 'example.com/load-balancer': 'internal' },
+        loadBalancerClass: 'example.com/network',
+        nodePort: 30_080,
+        externalTrafficPolicy: 'Local',
+      },
+    },
+    executor: {
+      autoscaling: { enabled: true, slotsPerPod: 180 },
+      pod: {
+        labels: { tier: 'calls', team: 'integrations' },
+        annotations: { 'example.com/scan': 'yes' },
+        nodeSelector: { pool: 'egress' },
+        tolerations: [{ key: 'egress', operator: 'Exists' }],
+        affinity: { podAffinity: {} },
+        priorityClassName: 'highest',
+        topologySpreadConstraints: [
+          { maxSkew: 2, topologyKey: 'rack', whenUnsatisfiable: 'DoNotSchedule' },
+        ],
+        extraEnv: [{ name: 'TZ', value: 'Europe/Zurich' }],
+        extraVolumes: [{ name: 'scratch', emptyDir: {} }],
+        extraVolumeMounts: [{ name: 'scratch', mountPath: '/scratch' }],
+      },
+      serviceAccount: { annotations: { 'eks.amazonaws.com/role-arn': 'arn:aws:iam::1:role/x' } },
+    },
+    audit: { serviceAccount: { name: 'existing' } },
+    migrate: { pod: { nodeSelector: { pool: 'jobs' } }, serviceAccount: { name: 'migrator' } },
   },
+  podSecurity: { numericUser: false },
   pod: {
     labels: { team: 'actions' },
     annotations: { note: 'on' },
@@ -92,6 +125,23 @@ export const everything = {
     tolerations: [{ key: 'actions', operator: 'Exists' }],
     affinity: { podAntiAffinity: {} },
     priorityClassName: 'high',
+    topologySpreadConstraints: [
+      {
+        maxSkew: 1,
+        topologyKey: 'kubernetes.io/hostname',
+        whenUnsatisfiable: 'DoNotSchedule',
+        labelSelector: { matchExpressions: [{ key: 'team', operator: 'Exists' }] },
+      },
+    ],
+    extraEnv: [
+      { name: 'TZ', value: 'UTC' },
+      {
+        name: 'OTEL_EXPORTER_OTLP_HEADERS',
+        valueFrom: { secretKeyRef: { name: 'collector', key: 'headers' } },
+      },
+    ],
+    extraVolumes: [{ name: 'authorities', configMap: { name: 'authorities' } }],
+    extraVolumeMounts: [{ name: 'authorities', mountPath: '/etc/authorities', readOnly: true }],
   },
   ingress: { enabled: true, className: 'nginx', tlsSecret: 'tls' },
   httpRoute: { enabled: true, parentRefs: [{ name: 'public' }] },

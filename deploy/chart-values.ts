@@ -1,12 +1,24 @@
 import { Document, isMap, isScalar } from 'yaml';
 import type { Pair } from 'yaml';
-import { z } from 'zod';
 
 import { settings } from '#config';
 import type { Setting } from '#config';
-import { builtInProviders } from '#providers';
 import type { ChartComponent, ChartModel } from './chart-model.ts';
 import { kubernetesYaml } from './compose-secrets.ts';
+
+/** What pods have in addition. The components have the same values under `components.<name>.pod`. */
+export const podValues = {
+  labels: {},
+  annotations: {},
+  nodeSelector: {},
+  tolerations: [],
+  affinity: {},
+  priorityClassName: '',
+  topologySpreadConstraints: [],
+  extraEnv: [],
+  extraVolumes: [],
+  extraVolumeMounts: [],
+};
 
 /** The values of the chart with their defaults. values.yaml and its schema are made from them. */
 export function listValues({ components, migrate, servers, settings: names }: ChartModel) {
@@ -19,22 +31,21 @@ export function listValues({ components, migrate, servers, settings: names }: Ch
     },
     imagePullSecrets: [],
     fullnameOverride: '',
+    commonLabels: {},
+    commonAnnotations: {},
     secrets: { prefix: '', revision: '' },
     settings: Object.fromEntries(names.map((name) => [name, ''])),
     providerApps: { secret: '', clientIds: {} },
     templatesVolume: {},
     components: Object.fromEntries([
       ...components.map((each) => [each.name, listComponentValues(each)] as const),
-      [migrate.name, { resources: migrate.resources }] as const,
+      [
+        migrate.name,
+        { resources: migrate.resources, pod: {}, serviceAccount: { name: '' } },
+      ] as const,
     ]),
-    pod: {
-      labels: {},
-      annotations: {},
-      nodeSelector: {},
-      tolerations: [],
-      affinity: {},
-      priorityClassName: '',
-    },
+    pod: podValues,
+    podSecurity: { numericUser: true },
     ingress: {
       enabled: false,
       className: '',
@@ -75,7 +86,16 @@ export function listValues({ components, migrate, servers, settings: names }: Ch
   };
 }
 
-function listComponentValues({ replicas, resources, slots }: ChartComponent) {
+/** The values of a Service that is reached from outside. */
+const serviceValues = {
+  type: 'ClusterIP',
+  annotations: {},
+  loadBalancerClass: '',
+  nodePort: 0,
+  externalTrafficPolicy: '',
+};
+
+function listComponentValues({ replicas, resources, slots, listens }: ChartComponent) {
   return {
     replicas,
     resources,
@@ -85,7 +105,11 @@ function listComponentValues({ replicas, resources, slots }: ChartComponent) {
       maxReplicas: 10,
       cpuPercent: 70,
       ...(slots !== '' && { slotsPerPod: 0, slotsMetric: 'aag_slots_used' }),
+      behavior: {},
     },
+    pod: {},
+    serviceAccount: { name: '', annotations: {} },
+    ...(listens?.callers.length === 0 && { service: serviceValues }),
   };
 }
 
@@ -97,6 +121,8 @@ const comments: Readonly<Record<string, string>> = {
     'The image that deploy/Dockerfile builds. The tag is the version of the chart where it is empty; a digest (sha256:…) goes before.',
   fullnameOverride:
     'What the names of all objects begin with; the name of the release where it is empty.',
+  commonLabels:
+    'Labels and annotations of all objects, and of their pods. They are in no selector.',
   'secrets.prefix':
     'The Secret of each component has this, a hyphen and the name of the component as its name. The chart makes none: docs/kubernetes.md#secrets.',
   'secrets.revision': 'A new value starts all pods again, so that they read changed Secrets.',
@@ -107,12 +133,20 @@ const comments: Readonly<Record<string, string>> = {
   templatesVolume:
     'A volume with the folder of built-in templates, instead of that of the image: {configMap: {name: templates}}.',
   components:
-    'How many replicas each component has, and what each may use. A replica opens DATABASE_CONNECTIONS_MAX connections to Postgres and one more.',
+    'How many replicas each component has, and what each may use. A replica opens DATABASE_CONNECTIONS_MAX connections to Postgres and one more. pod has the values of pod below, for this component alone. serviceAccount.name is one of your own, in place of the one that the chart makes with these annotations.',
+  'components.gateway.service':
+    'The Service that the ingress or clients reach. Without an ingress, a load balancer that has TLS can be in front.',
   'components.gateway.autoscaling.slotsPerPod':
     'Requests under way that a replica should have, where an adapter serves the metric for pods; 0 = by CPU.',
   'components.executor.autoscaling.slotsPerPod':
     'Calls under way that a replica should have, where an adapter serves the metric for pods; 0 = by CPU.',
-  pod: 'What all pods have in addition.',
+  pod: 'What all pods have in addition. components.<name>.pod adds to labels, annotations and extra…, and replaces the others.',
+  'pod.topologySpreadConstraints':
+    'Replaces the spread over nodes and zones. One without a labelSelector counts the pods of the component.',
+  'pod.extraEnv':
+    'Variables that are no settings of the gateway, in the notation of Kubernetes. Volumes and their mounts too; the servers of an evaluation have none of these.',
+  podSecurity:
+    'false leaves the numbers of user and group to the cluster, as OpenShift requires it. Elsewhere pods could not read their Secrets then.',
   ingress:
     'The host is that of settings.BASE_URL. Event streams must not be buffered and last long; name the addresses of the controller in settings.TRUSTED_PROXIES.',
   httpRoute: 'The same for the Gateway API. 0s is no timeout.',
@@ -155,99 +189,4 @@ export function renderValues(model: ChartModel): string {
 
 function isPairOf({ key }: Pair, name: string | undefined): boolean {
   return isScalar(key) && key.value === name;
-}
-
-/**
- * Writes `values.schema.json`. The schema refuses unknown names, and settings that do not have the
- * right form.
- */
-export function renderValuesSchema(model: ChartModel): string {
-  const schema = {
-    $schema: 'http://json-schema.org/draft-07/schema#',
-    ...schemaOf(listValues(model)),
-  };
-  Object.assign(schema.properties, {
-    // Helm passes this value to every subchart.
-    global: { type: 'object' },
-    settings: {
-      type: 'object',
-      additionalProperties: false,
-      properties: Object.fromEntries(model.settings.map((name) => [name, schemaOfSetting(name)])),
-    },
-  });
-  return `${JSON.stringify(schema, null, 2)}\n`;
-}
-
-interface ValueSchema {
-  readonly [keyword: string]: unknown;
-  readonly properties: Record<string, unknown>;
-}
-
-/**
- * Schemas of values whose default does not say what they may be, by the name of the value. An
- * operator may add any key to `annotations` and `resources`.
- */
-const schemasByName: Readonly<Record<string, object>> = {
-  annotations: { type: 'object' },
-  resources: { type: 'object' },
-  repository: { type: 'string', minLength: 1 },
-  revision: { type: ['string', 'integer'] },
-  minReplicas: { type: 'integer', minimum: 1 },
-  maxReplicas: { type: 'integer', minimum: 1 },
-  cpuPercent: { type: 'integer', minimum: 1 },
-  clientIds: {
-    type: 'object',
-    additionalProperties: false,
-    properties: Object.fromEntries(
-      [...builtInProviders().keys()].map((key) => [key, { type: 'string' }]),
-    ),
-  },
-};
-
-/** A schema for values of the same form as this default. An empty object stands for any object. */
-function schemaOf(value: object): ValueSchema {
-  const properties = Object.fromEntries(
-    Object.entries(value).map(([name, child]) => [
-      name,
-      schemasByName[name] ?? schemaOfChild(child),
-    ]),
-  );
-  return { type: 'object', additionalProperties: false, properties };
-}
-
-function schemaOfChild(value: unknown): object {
-  if (Array.isArray(value)) return { type: 'array' };
-  if (typeof value === 'number') return { type: 'integer', minimum: 0 };
-  if (typeof value !== 'object' || value === null) return { type: typeof value };
-  return Object.keys(value).length === 0 ? { type: 'object' } : schemaOf(value);
-}
-
-/**
- * What Helm checks of a setting, which may always be empty: words, in lower or upper case; numbers,
- * of which those that are given as text are only checked for their form; and whether a URL begins
- * with http or https.
- */
-function schemaOfSetting(name: keyof typeof settings): object {
-  const { schema, doc } = settings[name] as Setting;
-  const { format, maxLength, ...input } = z.toJSONSchema(schema, { io: 'input' });
-  const output = z.toJSONSchema(schema, { unrepresentable: 'any' });
-  const pattern = format === 'uri' ? patternOfUrl(name) : input.pattern;
-  const words = output.enum?.map(String);
-  return {
-    description: doc,
-    type: output.type === 'number' ? ['string', typeOfNumber(pattern)] : 'string',
-    ...(pattern !== undefined && { pattern: `^$|${pattern}` }),
-    ...(maxLength !== undefined && { maxLength }),
-    ...(output.type === 'number' && { minimum: output.minimum ?? 0, maximum: output.maximum }),
-    ...(words && { enum: ['', ...words, ...words.map((word) => word.toUpperCase())] }),
-  };
-}
-
-/** BASE_URL has no path, and all requests reach the gateway with its host. */
-function patternOfUrl(name: keyof typeof settings): string {
-  return name === 'BASE_URL' ? '^https?://[^/?#\\s]+/*$' : '^https?://[^/?#\\s]';
-}
-
-function typeOfNumber(pattern: string | undefined): string {
-  return pattern?.includes('\\.') ? 'number' : 'integer';
 }

@@ -41,17 +41,20 @@ describe.for(valueSets)('the chart, installed with %s', ([, values]) => {
   });
 
   test('runs every container with limits, and without rights that the container does not need', () => {
+    const number = expect.toSatisfy((user: number) => user > 0);
+    const numbers =
+      'podSecurity' in values ? {} : { runAsUser: number, runAsGroup: number, fsGroup: number };
     const pods = objects.filter((each) => podOf(each) !== undefined);
     expect(pods.length).toBeGreaterThanOrEqual(components.length + 1);
     for (const pod of pods) {
       expect(podOf(pod)?.spec).toMatchObject({
         automountServiceAccountToken: false,
         enableServiceLinks: false,
-        securityContext: {
-          runAsNonRoot: true,
-          runAsUser: expect.toSatisfy((user: number) => user > 0),
-          seccompProfile: { type: 'RuntimeDefault' },
-        },
+      });
+      expect(podOf(pod)?.spec.securityContext).toEqual({
+        ...numbers,
+        runAsNonRoot: true,
+        seccompProfile: { type: 'RuntimeDefault' },
       });
       for (const { securityContext, resources } of containersOf(pod)) {
         expect(securityContext).toEqual({
@@ -95,7 +98,9 @@ describe('the pods of the chart', () => {
     'run the commands of compose with the variables of compose',
     async ([values, templatesDir]) => {
       const name = 'fullnameOverride' in values ? 'gw' : 'aag';
-      const pods = podsByName(await render({ ...values, providerApps: {} }));
+      const pods = podsByName(
+        await render({ ...values, providerApps: {}, pod: {}, components: {} }),
+      );
 
       expect([...pods.keys()].toSorted()).toEqual([...components, 'migrate'].toSorted());
       for (const [component, pod] of pods) {
@@ -144,6 +149,155 @@ describe('the pods of the chart', () => {
 
     expect(environmentOf(pods.get('executor'))).toMatchObject({ CAP_FILES_BYTES: '4294967296' });
     expect(environmentOf(pods.get('gateway'))).toMatchObject({ RATE_USER_PER_MINUTE: '0' });
+  });
+});
+
+describe('the values of a platform', () => {
+  let objects: readonly KubeObject[];
+  let pods: ReturnType<typeof podsByName>;
+  const find = (kind: string, name: string) =>
+    objects.find((each) => each.kind === kind && each.metadata.name === name);
+  beforeAll(async () => {
+    objects = await render(everything);
+    pods = podsByName(objects);
+  });
+
+  test('label and annotate every object and pod, beside the labels of the chart', () => {
+    expect(new Set(objects.map(({ kind }) => kind)).size).toBe(11);
+    const templates = objects.flatMap((each) => podOf(each) ?? []);
+    for (const { metadata } of [...objects, ...templates]) {
+      expect(metadata).toMatchObject({
+        labels: {
+          'app.kubernetes.io/name': 'agent-action-gateway',
+          'app.kubernetes.io/part-of': 'agents',
+          team: expect.any(String),
+        },
+        annotations: { owner: 'platform@example.com' },
+      });
+    }
+    // A hook remains one, and the annotations of the ingress remain.
+    expect(find('Job', 'gw-migrate')?.metadata).toMatchObject({
+      annotations: { 'helm.sh/hook': 'pre-install,pre-upgrade' },
+    });
+    expect(find('Ingress', 'gw')?.metadata).toMatchObject({
+      annotations: { 'nginx.ingress.kubernetes.io/proxy-buffering': 'off' },
+    });
+  });
+
+  test('change no selector, so that a release can be upgraded to them', async () => {
+    const selectorsOf = (all: readonly KubeObject[]) =>
+      all.flatMap(({ kind, metadata, spec }) => {
+        const { selector, podSelector } = (spec ?? {}) as {
+          selector?: object;
+          podSelector?: object;
+        };
+        return selector || podSelector ? [[kind, metadata.name, selector, podSelector]] : [];
+      });
+    const { commonLabels: _, pod: __, components: ___, ...others } = everything;
+
+    expect(selectorsOf(objects).length).toBeGreaterThan(3 * components.length);
+    expect(selectorsOf(objects)).toEqual(selectorsOf(await render(others)));
+  });
+
+  test('of one component are merged with those of all pods, or replace them', () => {
+    const executor = podOf(find('Deployment', 'gw-executor') as KubeObject);
+    const audit = podOf(find('Deployment', 'gw-audit') as KubeObject);
+    const own = everything.components.executor.pod;
+
+    expect(executor?.metadata).toMatchObject({
+      labels: { tier: 'calls', team: 'integrations' },
+      annotations: { 'example.com/scan': 'yes', note: 'on', owner: 'platform@example.com' },
+    });
+    expect(executor?.spec).toMatchObject({
+      nodeSelector: own.nodeSelector,
+      tolerations: own.tolerations,
+      affinity: own.affinity,
+      priorityClassName: 'highest',
+      topologySpreadConstraints: [
+        {
+          topologyKey: 'rack',
+          labelSelector: {
+            matchLabels: {
+              'app.kubernetes.io/name': 'agent-action-gateway',
+              'app.kubernetes.io/instance': 'aag',
+              'app.kubernetes.io/component': 'executor',
+            },
+          },
+        },
+      ],
+    });
+    expect(audit?.metadata.labels).toMatchObject({ team: 'actions' });
+    expect(audit?.metadata.labels).not.toHaveProperty('tier');
+    const { nodeSelector, priorityClassName, topologySpreadConstraints } = everything.pod;
+    expect(audit?.spec).toMatchObject({
+      nodeSelector,
+      priorityClassName,
+      topologySpreadConstraints,
+    });
+    expect(pods.get('migrate')).toMatchObject({
+      nodeSelector: { pool: 'jobs' },
+      priorityClassName: 'high',
+    });
+  });
+
+  test('add variables and volumes to the pods of all components, and of one', () => {
+    expect(pods.size).toBe(components.length + 1);
+    for (const [name, pod] of pods) {
+      const isExecutor = name === 'executor';
+      expect(environmentOf(pod)).toMatchObject({ TZ: isExecutor ? 'Europe/Zurich' : 'UTC' });
+      expect(environmentOf(pod)).toHaveProperty('OTEL_EXPORTER_OTLP_HEADERS');
+      const paths = pod.containers[0]?.volumeMounts.map(({ mountPath }) => mountPath);
+      expect(paths).toContain('/etc/authorities');
+      expect(paths?.includes('/scratch')).toBe(isExecutor);
+    }
+  });
+
+  test('give a component the identity of a cloud, or a service account that exists', () => {
+    expect(find('ServiceAccount', 'gw-executor')).toMatchObject({
+      metadata: { annotations: everything.components.executor.serviceAccount.annotations },
+      automountServiceAccountToken: false,
+    });
+    expect(find('ServiceAccount', 'gw-audit')).toBeUndefined();
+    expect(
+      ['executor', 'audit', 'migrate'].map((name) => pods.get(name)?.serviceAccountName),
+    ).toEqual(['gw-executor', 'existing', 'migrator']);
+  });
+
+  test('open the Service of the gateway to the outside, and no other', () => {
+    expect(find('Service', 'gw-gateway')).toMatchObject({
+      metadata: { annotations: { 'example.com/load-balancer': 'internal' } },
+      spec: {
+        type: 'LoadBalancer',
+        loadBalancerClass: 'example.com/network',
+        externalTrafficPolicy: 'Local',
+        ports: [{ name: 'http', port: 8080, nodePort: 30_080 }],
+      },
+    });
+    expect(find('Service', 'gw-auth')).toMatchObject({ spec: { type: 'ClusterIP' } });
+  });
+
+  test('say how fast a component is scaled', () => {
+    expect(find('HorizontalPodAutoscaler', 'gw-gateway')).toMatchObject({
+      spec: { behavior: { scaleDown: { stabilizationWindowSeconds: 600 } } },
+    });
+  });
+
+  test('reach the servers of an evaluation, which get no variables and volumes', async () => {
+    const { podSecurity, commonLabels, pod } = everything;
+    const all = await render({ evaluation: { enabled: true }, podSecurity, commonLabels, pod });
+    const servers = all.filter(({ kind }) => kind === 'StatefulSet');
+
+    expect(await checkKubeObjects(all)).toEqual([]);
+    for (const { metadata } of all) expect(metadata).toMatchObject({ labels: commonLabels });
+    expect(servers).toHaveLength(2);
+    for (const server of servers) {
+      expect(podOf(server)?.spec).toMatchObject({ nodeSelector: pod.nodeSelector });
+      expect(podOf(server)?.spec.securityContext).toEqual({
+        runAsNonRoot: true,
+        seccompProfile: { type: 'RuntimeDefault' },
+      });
+      expect(JSON.stringify(server)).not.toMatch(/OTEL_EXPORTER_OTLP_HEADERS|authorities/);
+    }
   });
 });
 
@@ -259,8 +413,37 @@ describe('the chart is refused when it is installed', () => {
       },
       /monitoring\.podMonitor .* settings\.OTEL_METRICS_EXPORTER is otlp/,
     ],
+    [
+      'with a label that the chart needs for its selectors',
+      { ...minimal, commonLabels: { 'app.kubernetes.io/name': 'gateway' } },
+      /The chart itself sets the label app\.kubernetes\.io\/name/,
+    ],
+    [
+      'with a user of root',
+      { ...minimal, podSecurity: { runAsNonRoot: false } },
+      /runAsNonRoot is not allowed/,
+    ],
   ])('%s', async ([, values, message]) => {
     await expect(render(values)).rejects.toThrow(message);
+  });
+
+  test.for([
+    'LOG_LEVEL',
+    'HEALTH_PORT',
+    'TEMPLATES_DIR',
+    'MASTER_KEY',
+    'MASTER_KEY_FILE',
+    'AUDIT_DATABASE_URL',
+    'OAUTH_GITHUB_CLIENT_SECRET',
+    'OAUTH_GITHUB_CLIENT_SECRET_FILE',
+  ])('with %s as an extra variable of all pods, or of one component', async (name) => {
+    const pod = { extraEnv: [{ name, value: 'x' }] };
+    const message = `sets ${name}, which belongs to the gateway itself`;
+
+    await expect(render({ ...minimal, pod })).rejects.toThrow(message);
+    await expect(render({ ...minimal, components: { audit: { pod } } })).rejects.toThrow(
+      `components.audit.pod.extraEnv ${message}`,
+    );
   });
 });
 
@@ -360,7 +543,7 @@ test('every example of values in docs/kubernetes.md leads to objects that Kubern
     apiVersion === undefined ? values : (spec.source?.helm?.valuesObject ?? spec.values ?? []),
   );
 
-  expect(exampleValues).toHaveLength(5);
+  expect(exampleValues).toHaveLength(6);
   for (const values of exampleValues) {
     expect(await checkKubeObjects(await render({ ...minimal, ...values }))).toEqual([]);
   }

@@ -7,7 +7,7 @@ import { Ajv } from 'ajv';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 
-import { loadConfig, settings } from '#config';
+import { loadConfig, settings, settingFamilies, settingVariables } from '#config';
 import type { Setting } from '#config';
 import { busContracts } from '#contracts/all';
 import { components } from '#contracts/vocabulary';
@@ -113,6 +113,20 @@ describe('a pod in a namespace that has other Services', () => {
   });
 });
 
+test('the chart refuses each variable that it sets itself as an extra variable', () => {
+  const { settingVariables: names, settingFamilies: families } = parse(
+    renderChart().get('model.yaml') ?? '',
+  );
+  const variables = migrateAndComponents.flatMap((each) => [
+    ...Object.keys(each.fixed),
+    ...each.settings,
+  ]);
+
+  expect(names).toEqual([...settingVariables]);
+  expect(families).toEqual(settingFamilies.map(({ source }) => source));
+  expect(names).toEqual(expect.arrayContaining([...variables, 'TEMPLATES_DIR']));
+});
+
 describe('the network policies of the chart', () => {
   const namesOf = (isSelected: (component: ChartComponent) => boolean) =>
     migrateAndComponents.filter(isSelected).map(({ name }) => name);
@@ -203,9 +217,19 @@ describe('the values of the chart', () => {
     ['no image', { image: { ...values.image, repository: '' } }],
     ['an unknown provider', { providerApps: { secret: '', clientIds: { githb: 'Ov23li' } } }],
     ['no replica', { components: { audit: { autoscaling: { enabled: true, minReplicas: 0 } } } }],
+    ['an unknown value of a pod', { components: { audit: { pod: { nodeSelektor: {} } } } }],
+    ['a variable without a name', { pod: { extraEnv: [{ value: 'x' }] } }],
+    ['a number in a variable', { pod: { extraEnv: [{ name: 'TZ', value: 1 }] } }],
+    ['a Service of auth for clients', { components: { auth: { service: { type: 'NodePort' } } } }],
+    ['a wrong type of Service', { components: { gateway: { service: { type: 'Balancer' } } } }],
     ['no CPU', { components: { audit: { autoscaling: { enabled: true, cpuPercent: 0 } } } }],
   ])('with %s are refused', ([, given]) => {
     expect(isValidWith(given)).toBe(false);
+  });
+
+  test('can be given to the pods of one component', () => {
+    const pod = { labels: { team: 'a' }, extraEnv: [{ name: 'TZ', value: 'UTC' }] };
+    expect(isValidWith({ pod, components: { audit: { pod }, migrate: { pod } } })).toBe(true);
   });
 
   test('with an unknown name are refused', () => {

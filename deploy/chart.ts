@@ -3,12 +3,13 @@ import { readFileSync } from 'node:fs';
 import { stringify } from 'yaml';
 
 import { natsAccounts } from '#bus';
-import { keyNames } from '#config';
+import { keyNames, settingFamilies, settingVariables } from '#config';
 import { components } from '#contracts/vocabulary';
 import { natsServerOptions, natsStreamOptions } from '../services-src/embedded/index.ts';
 import { readChartModel } from './chart-model.ts';
 import type { ChartModel, ChartProcess } from './chart-model.ts';
-import { renderValues, renderValuesSchema } from './chart-values.ts';
+import { renderValuesSchema } from './chart-values-schema.ts';
+import { renderValues } from './chart-values.ts';
 import { kubernetesYaml, optionalSecrets } from './compose-secrets.ts';
 import { natsPasswordVariable } from './generated.ts';
 import { renderAlertRules } from './monitoring.ts';
@@ -47,7 +48,8 @@ function describeChart(): object {
 }
 
 /**
- * Writes what the templates need to know about each process, and which secrets an evaluation makes.
+ * Writes what the templates need to know about each process, which secrets an evaluation makes, and
+ * which variables belong to the program, so that `extraEnv` must not set them.
  */
 function renderModel({ components: chartComponents, migrate, servers }: ChartModel): string {
   return stringify(
@@ -56,6 +58,8 @@ function renderModel({ components: chartComponents, migrate, servers }: ChartMod
       migrate: omitResources(migrate),
       servers: servers.map(omitResources),
       evaluation: describeEvaluation(chartComponents.filter((each) => each.usesDatabase)),
+      settingVariables: [...settingVariables],
+      settingFamilies: settingFamilies.map(({ source }) => source),
     },
     {
       lineWidth: 0,

@@ -8,7 +8,10 @@ const labels = { 'app.kubernetes.io/name': 'tiny' };
 const makeContainer = () => ({
   name: 'tiny',
   image: 'example.com/tiny:1',
-  env: [{ name: 'PORT', value: '8080' }],
+  env: [
+    { name: 'PORT', value: '8080' },
+    { name: 'HEADERS', valueFrom: { secretKeyRef: { name: 'collector', key: 'headers' } } },
+  ],
   ports: [{ name: 'http', containerPort: 8080 }],
   resources: { limits: { cpu: 1, memory: '64Mi' } },
   readinessProbe: { httpGet: { path: '/health/ready', port: 'http' } },
@@ -20,6 +23,15 @@ const makePod = () => ({
   spec: {
     containers: [makeContainer()],
     volumes: [{ name: 'tmp', emptyDir: { sizeLimit: '1Gi' } }],
+    tolerations: [{ key: 'spot', operator: 'Exists', tolerationSeconds: 60 }],
+    topologySpreadConstraints: [
+      {
+        maxSkew: 1,
+        topologyKey: 'zone',
+        whenUnsatisfiable: 'DoNotSchedule',
+        labelSelector: { matchLabels: labels },
+      },
+    ],
   },
 });
 
@@ -33,12 +45,22 @@ const makeDeployment = () => ({
 const otherObjects: readonly KubeObject[] = [
   { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'r' }, data: { 'nats.conf': 'a: 1' } },
   { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'r' }, stringData: { MASTER_KEY: 'x' } },
-  { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'r' } },
+  {
+    apiVersion: 'v1',
+    kind: 'ServiceAccount',
+    metadata: { name: 'r', annotations: { 'eks.amazonaws.com/role-arn': 'arn:aws:iam::1:role/r' } },
+  },
   {
     apiVersion: 'v1',
     kind: 'Service',
     metadata: { name: 'r' },
-    spec: { selector: labels, ports: [{ name: 'http', port: 80, targetPort: 'http' }] },
+    spec: {
+      type: 'LoadBalancer',
+      loadBalancerClass: 'example.com/network',
+      externalTrafficPolicy: 'Local',
+      selector: labels,
+      ports: [{ name: 'http', port: 80, targetPort: 'http', nodePort: 30_080 }],
+    },
   },
   {
     apiVersion: 'batch/v1',
@@ -98,6 +120,12 @@ const otherObjects: readonly KubeObject[] = [
     spec: {
       scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'r-tiny' },
       maxReplicas: 4,
+      behavior: {
+        scaleDown: {
+          stabilizationWindowSeconds: 600,
+          policies: [{ type: 'Pods', value: 1, periodSeconds: 60 }],
+        },
+      },
       metrics: [
         {
           type: 'Resource',

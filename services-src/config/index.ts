@@ -1,6 +1,13 @@
 export { deriveBaseUrl } from './base-url.ts';
 export { gapKeyNames, keyNames, principalKeyNames, revealKeys } from './keys.ts';
-export { ConfigError, defineConfig, listStrayVariables, loadConfig } from './load.ts';
+export {
+  ConfigError,
+  defineConfig,
+  listStrayVariables,
+  loadConfig,
+  settingFamilies,
+  settingVariables,
+} from './load.ts';
 export type { Config, ConfigSpec, Environment } from './load.ts';
 export { SecretText } from './secret.ts';
 export { describeTlsFailure, isLoopbackHost } from './server-tls.ts';

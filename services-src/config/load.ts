@@ -123,10 +123,13 @@ function readFamily(
   return { sourceVariable: name, value };
 }
 
-const familyPatterns = Object.values<Setting>(settings).flatMap(({ family }) => family ?? []);
+/** The patterns of the variables of settings that consist of several variables. */
+export const settingFamilies: readonly RegExp[] = Object.values<Setting>(settings).flatMap(
+  ({ family }) => family ?? [],
+);
 
 function isOfFamily(name: string): boolean {
-  return familyPatterns.some((family) => family.test(name.replace(/_FILE$/, '')));
+  return settingFamilies.some((family) => family.test(name.replace(/_FILE$/, '')));
 }
 
 function describeProblem(
@@ -140,7 +143,8 @@ function describeProblem(
   return `${source} ${message.replace(/^Invalid .*$/, 'is not valid')}${shownValue}. ${setting.doc}`;
 }
 
-const knownNames = new Set<string>(
+/** The names of all variables that settings have, except those of `settingFamilies`. */
+export const settingVariables: ReadonlySet<string> = new Set(
   Object.entries<Setting>(settings).flatMap(([name, setting]) => {
     const names = setting.perComponent
       ? [
@@ -191,7 +195,7 @@ function findNearestName(name: string): { name: string; distance: number } {
   let nearest = nearestNames.get(name);
   if (nearest !== undefined) return nearest;
   nearest = { name: '', distance: Infinity };
-  for (const known of knownNames) {
+  for (const known of settingVariables) {
     const knownDistance = distance(name, known);
     if (knownDistance < nearest.distance) nearest = { name: known, distance: knownDistance };
   }
@@ -199,9 +203,9 @@ function findNearestName(name: string): { name: string; distance: number } {
   return nearest;
 }
 
-function unknownNames(environment: Environment): string[] {
+function unsettingVariables(environment: Environment): string[] {
   return Object.keys(environment).filter(
-    (name) => !knownNames.has(name) && !foreignVariables.has(name) && !isOfFamily(name),
+    (name) => !settingVariables.has(name) && !foreignVariables.has(name) && !isOfFamily(name),
   );
 }
 
@@ -228,7 +232,7 @@ function isMisspelt(name: string): boolean {
 }
 
 function findUnknownVariables(environment: Environment): string[] {
-  return unknownNames(environment)
+  return unsettingVariables(environment)
     .filter(isMisspelt)
     .map((name) => {
       const nearest = findNearestName(name);
@@ -242,7 +246,7 @@ function findUnknownVariables(environment: Environment): string[] {
  * effect, which is worth a warning.
  */
 export function listStrayVariables(givenEnvironment: Environment): string[] {
-  return unknownNames(withoutServiceVariables(givenEnvironment)).filter(
+  return unsettingVariables(withoutServiceVariables(givenEnvironment)).filter(
     (name) => isOwnWord(name) && !isMisspelt(name),
   );
 }

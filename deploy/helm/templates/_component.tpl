@@ -4,21 +4,19 @@
 {{- $process := .process -}}
 {{- $own := index $root.Values.components $process.name -}}
 {{- $name := printf "%s-%s" (include "aag.name" $root) $process.name -}}
-{{- $identity := dict "root" $root "name" $process.name -}}
+{{- $identity := dict "root" $root "name" $process.name "object" $name -}}
+{{- if not $own.serviceAccount.name }}
 apiVersion: v1
 kind: ServiceAccount
 metadata:
-  name: {{ $name }}
-  labels:
-    {{- include "aag.labels" $identity | nindent 4 }}
+  {{- include "aag.metadata" (dict "root" $root "name" $process.name "object" $name "annotations" $own.serviceAccount.annotations) | nindent 2 }}
 automountServiceAccountToken: false
 ---
+{{- end }}
 apiVersion: apps/v1
 kind: Deployment
 metadata:
-  name: {{ $name }}
-  labels:
-    {{- include "aag.labels" $identity | nindent 4 }}
+  {{- include "aag.metadata" $identity | nindent 2 }}
 spec:
   {{- if not $own.autoscaling.enabled }}
   replicas: {{ int $own.replicas }}
@@ -34,23 +32,14 @@ spec:
       {{- include "aag.selector" $identity | nindent 6 }}
   template:
     metadata:
-      {{- include "aag.podMetadata" $identity | nindent 6 }}
+      {{- include "aag.podMetadata" . | nindent 6 }}
     spec:
-      serviceAccountName: {{ $name }}
+      serviceAccountName: {{ $own.serviceAccount.name | default $name }}
       {{- include "aag.podBasics" . | nindent 6 }}
       # A component takes itself off the bus, and what a Service leads to waits SHUTDOWN_PAUSE_SECONDS by itself.
       terminationGracePeriodSeconds: {{ include "aag.stopSeconds" . }}
       securityContext:
-        {{- include "aag.podSecurity" $process | nindent 8 }}
-      topologySpreadConstraints:
-        {{- range list "kubernetes.io/hostname" "topology.kubernetes.io/zone" }}
-        - maxSkew: 1
-          topologyKey: {{ . }}
-          whenUnsatisfiable: ScheduleAnyway
-          labelSelector:
-            matchLabels:
-              {{- include "aag.selector" $identity | nindent 14 }}
-        {{- end }}
+        {{- include "aag.podSecurity" . | nindent 8 }}
       containers:
         -
           {{- include "aag.container" . | nindent 10 }}
@@ -89,9 +78,7 @@ spec:
 apiVersion: policy/v1
 kind: PodDisruptionBudget
 metadata:
-  name: {{ $name }}
-  labels:
-    {{- include "aag.labels" $identity | nindent 4 }}
+  {{- include "aag.metadata" $identity | nindent 2 }}
 spec:
   maxUnavailable: 1
   # A pod that is not ready serves nobody, so it must not keep a node from being drained.
@@ -100,15 +87,20 @@ spec:
     matchLabels:
       {{- include "aag.selector" $identity | nindent 6 }}
 {{- with $process.listens }}
+{{- $service := $own.service | default dict }}
 ---
 apiVersion: v1
 kind: Service
 metadata:
-  name: {{ $name }}
-  labels:
-    {{- include "aag.labels" $identity | nindent 4 }}
+  {{- include "aag.metadata" (dict "root" $root "name" $process.name "object" $name "annotations" $service.annotations) | nindent 2 }}
 spec:
-  type: ClusterIP
+  type: {{ $service.type | default "ClusterIP" }}
+  {{- with $service.loadBalancerClass }}
+  loadBalancerClass: {{ . }}
+  {{- end }}
+  {{- with $service.externalTrafficPolicy }}
+  externalTrafficPolicy: {{ . }}
+  {{- end }}
   selector:
     {{- include "aag.selector" $identity | nindent 4 }}
   # The port of the pods: components that call out know the gateway and auth by it, and never call them.
@@ -116,6 +108,9 @@ spec:
     - name: {{ .name }}
       port: {{ .port }}
       targetPort: {{ .name }}
+      {{- with $service.nodePort }}
+      nodePort: {{ int . }}
+      {{- end }}
 {{- end }}
 {{- with $own.autoscaling }}
 {{- if .enabled }}
@@ -126,9 +121,7 @@ spec:
 apiVersion: autoscaling/v2
 kind: HorizontalPodAutoscaler
 metadata:
-  name: {{ $name }}
-  labels:
-    {{- include "aag.labels" $identity | nindent 4 }}
+  {{- include "aag.metadata" $identity | nindent 2 }}
 spec:
   scaleTargetRef:
     apiVersion: apps/v1
@@ -136,6 +129,10 @@ spec:
     name: {{ $name }}
   minReplicas: {{ int .minReplicas }}
   maxReplicas: {{ int .maxReplicas }}
+  {{- with .behavior }}
+  behavior:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
   metrics:
     {{- if and $process.slots .slotsPerPod }}
     - type: Pods

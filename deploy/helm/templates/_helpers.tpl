@@ -10,26 +10,35 @@ app.kubernetes.io/instance: {{ .root.Release.Name }}
 app.kubernetes.io/component: {{ .name }}
 {{- end -}}
 
-{{- define "aag.labels" -}}
+{{- define "aag.ownLabels" -}}
 {{ include "aag.selector" . }}
 app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ .root.Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace "+" "_" }}
 {{- end -}}
 
-{{/* The metadata of the pods of a component or server; of (dict "root" . "name" component). */}}
-{{- define "aag.podMetadata" -}}
+{{/* The labels of an object or pod: those of the chart, and those of the operator; of (dict "root" . "name" component "labels" labels for this object). */}}
+{{- define "aag.labels" -}}
+{{- $own := include "aag.ownLabels" . -}}
+{{- $more := mergeOverwrite dict .root.Values.commonLabels (.labels | default dict) -}}
+{{- range $label, $_ := $more -}}
+{{- if hasKey (fromYaml $own) $label }}{{ fail (printf "The chart itself sets the label %s: remove it from your labels." $label) }}{{ end -}}
+{{- end -}}
+{{ $own }}
+{{- with $more }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{/* The metadata of an object; of (dict "root" . "object" its name "name" component "labels" … "annotations" …), where the last two may be missing. */}}
+{{- define "aag.metadata" -}}
+name: {{ .object }}
 labels:
   {{- include "aag.labels" . | nindent 2 }}
-  {{- with .root.Values.pod.labels }}
-  {{- toYaml . | nindent 2 }}
-  {{- end }}
+{{- with mergeOverwrite dict .root.Values.commonAnnotations (.annotations | default dict) }}
 annotations:
-  # A pod reads its secrets when it starts. A new value here starts all pods again.
-  agent-action-gateway/secrets-revision: {{ .root.Values.secrets.revision | toString | quote }}
-  {{- with .root.Values.pod.annotations }}
   {{- toYaml . | nindent 2 }}
-  {{- end }}
+{{- end }}
 {{- end -}}
 
 {{- define "aag.image" -}}
@@ -77,12 +86,14 @@ http://127.0.0.1:8080
 {{- end -}}
 {{- end -}}
 
-{{/* Nothing of a pod runs as root, becomes root or has a capability; of a process. */}}
+{{/* Nothing of a pod runs as root, becomes root or has a capability; of (dict "root" . "process" process). */}}
 {{- define "aag.podSecurity" -}}
 runAsNonRoot: true
-runAsUser: {{ .user }}
-runAsGroup: {{ .user }}
-fsGroup: {{ .user }}
+{{- if .root.Values.podSecurity.numericUser }}
+runAsUser: {{ .process.user }}
+runAsGroup: {{ .process.user }}
+fsGroup: {{ .process.user }}
+{{- end }}
 seccompProfile:
   type: RuntimeDefault
 {{- end -}}
@@ -92,31 +103,6 @@ allowPrivilegeEscalation: false
 readOnlyRootFilesystem: true
 capabilities:
   drop: [ALL]
-{{- end -}}
-
-{{/* What every pod says of itself; of a dict with root. */}}
-{{- define "aag.podBasics" -}}
-automountServiceAccountToken: false
-enableServiceLinks: false
-{{- with .root.Values.imagePullSecrets }}
-imagePullSecrets:
-  {{- toYaml . | nindent 2 }}
-{{- end }}
-{{- with .root.Values.pod.nodeSelector }}
-nodeSelector:
-  {{- toYaml . | nindent 2 }}
-{{- end }}
-{{- with .root.Values.pod.tolerations }}
-tolerations:
-  {{- toYaml . | nindent 2 }}
-{{- end }}
-{{- with .root.Values.pod.affinity }}
-affinity:
-  {{- toYaml . | nindent 2 }}
-{{- end }}
-{{- with .root.Values.pod.priorityClassName }}
-priorityClassName: {{ . }}
-{{- end }}
 {{- end -}}
 
 {{/* The folders that any process gets; of (dict "root" . "process" process). */}}

@@ -6,31 +6,30 @@ hook, except in an evaluation, whose servers are part of the release: there the 
 {{- $root := .root -}}
 {{- $process := .process -}}
 {{- $isHook := not $root.Values.evaluation.enabled -}}
-{{- $identity := dict "root" $root "name" $process.name -}}
+{{- $name := printf "%s-migrate" (include "aag.name" $root) -}}
+{{- $hook := dict -}}
+{{- if $isHook -}}
+{{- $hook = dict "helm.sh/hook" "pre-install,pre-upgrade" "helm.sh/hook-delete-policy" "before-hook-creation,hook-succeeded" -}}
+{{- else -}}
+{{- $name = printf "%s-%d" $name (int $root.Release.Revision) -}}
+{{- end -}}
 apiVersion: batch/v1
 kind: Job
 metadata:
-  name: {{ include "aag.name" $root }}-migrate{{ if not $isHook }}-{{ $root.Release.Revision }}{{ end }}
-  labels:
-    {{- include "aag.labels" $identity | nindent 4 }}
-  {{- if $isHook }}
-  annotations:
-    helm.sh/hook: pre-install,pre-upgrade
-    helm.sh/hook-delete-policy: before-hook-creation,hook-succeeded
-  {{- end }}
+  {{- include "aag.metadata" (dict "root" $root "name" $process.name "object" $name "annotations" $hook) | nindent 2 }}
 spec:
   backoffLimit: {{ if $isHook }}3{{ else }}20{{ end }}
   activeDeadlineSeconds: 3600
   template:
     metadata:
-      {{- include "aag.podMetadata" $identity | nindent 6 }}
+      {{- include "aag.podMetadata" . | nindent 6 }}
     spec:
       restartPolicy: {{ if $isHook }}Never{{ else }}OnFailure{{ end }}
       # A hook runs before the service accounts of the release exist; it has no token of this one.
-      serviceAccountName: default
+      serviceAccountName: {{ (index $root.Values.components "migrate").serviceAccount.name | default "default" }}
       {{- include "aag.podBasics" . | nindent 6 }}
       securityContext:
-        {{- include "aag.podSecurity" $process | nindent 8 }}
+        {{- include "aag.podSecurity" . | nindent 8 }}
       containers:
         -
           {{- include "aag.container" . | nindent 10 }}

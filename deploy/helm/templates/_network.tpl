@@ -4,19 +4,16 @@
 {{- $process := .process -}}
 {{- $policy := $root.Values.networkPolicy -}}
 {{- $collector := include "aag.setting" (dict "root" $root "name" "OTEL_EXPORTER_OTLP_ENDPOINT") -}}
+{{- $name := printf "%s-%s" (include "aag.name" $root) $process.name -}}
 {{- $identity := dict "root" $root "name" $process.name -}}
+{{- $hook := dict -}}
+{{- if .isHook -}}
+{{- $hook = dict "helm.sh/hook" "pre-install,pre-upgrade" "helm.sh/hook-weight" "-1" "helm.sh/hook-delete-policy" "before-hook-creation,hook-succeeded" -}}
+{{- end -}}
 apiVersion: networking.k8s.io/v1
 kind: NetworkPolicy
 metadata:
-  name: {{ include "aag.name" $root }}-{{ $process.name }}
-  labels:
-    {{- include "aag.labels" $identity | nindent 4 }}
-  {{- if .isHook }}
-  annotations:
-    helm.sh/hook: pre-install,pre-upgrade
-    helm.sh/hook-weight: "-1"
-    helm.sh/hook-delete-policy: before-hook-creation,hook-succeeded
-  {{- end }}
+  {{- include "aag.metadata" (dict "root" $root "name" $process.name "object" $name "annotations" $hook) | nindent 2 }}
 spec:
   podSelector:
     matchLabels:

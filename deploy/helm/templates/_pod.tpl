@@ -34,6 +34,9 @@ env:
   {{- end }}
   {{- end }}
   {{- end }}
+  {{- with include "aag.extraEnv" . }}
+  {{- . | nindent 2 }}
+  {{- end }}
 resources:
   {{- toYaml (index $values.components $process.name).resources | nindent 2 }}
 volumeMounts:
@@ -47,6 +50,9 @@ volumeMounts:
   - name: provider-apps
     mountPath: /run/provider-apps
     readOnly: true
+  {{- end }}
+  {{- with (include "aag.podValues" . | fromYaml).extraVolumeMounts }}
+  {{- toYaml . | nindent 2 }}
   {{- end }}
 {{- end -}}
 
@@ -62,6 +68,23 @@ volumeMounts:
     secretName: {{ .root.Values.providerApps.secret }}
     defaultMode: 288
 {{- end }}
+{{- with (include "aag.podValues" . | fromYaml).extraVolumes }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{/* The variables of the operator. They must not be those of the program, which come from settings, Secrets and the chart alone. */}}
+{{- define "aag.extraEnv" -}}
+{{- $model := .root.Files.Get "model.yaml" | fromYaml -}}
+{{- $extraEnv := (include "aag.podValues" . | fromYaml).extraEnv -}}
+{{- range $variable := $extraEnv -}}
+{{- $isSetting := has .name $model.settingVariables -}}
+{{- range $model.settingFamilies -}}
+{{- $isSetting = or $isSetting (regexMatch . (trimSuffix "_FILE" $variable.name)) -}}
+{{- end -}}
+{{- if $isSetting }}{{ fail (printf "pod.extraEnv or components.%s.pod.extraEnv sets %s, which belongs to the gateway itself: its settings stand under settings, its secrets in Secrets, and the chart sets the rest." $.process.name .name) }}{{ end -}}
+{{- end -}}
+{{- with $extraEnv }}{{ toYaml . }}{{ end -}}
 {{- end -}}
 
 {{/* Seconds from the signal to stop until the pod is killed: SHUTDOWN_PAUSE_SECONDS and 35, or as compose says. */}}

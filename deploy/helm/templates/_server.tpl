@@ -4,13 +4,11 @@
 {{- $process := .process -}}
 {{- $own := index $root.Values.evaluation $process.name -}}
 {{- $name := printf "%s-%s" (include "aag.name" $root) $process.name -}}
-{{- $identity := dict "root" $root "name" $process.name -}}
+{{- $identity := dict "root" $root "name" $process.name "object" $name -}}
 apiVersion: v1
 kind: Service
 metadata:
-  name: {{ $name }}
-  labels:
-    {{- include "aag.labels" $identity | nindent 4 }}
+  {{- include "aag.metadata" $identity | nindent 2 }}
 spec:
   type: ClusterIP
   selector:
@@ -23,9 +21,7 @@ spec:
 apiVersion: apps/v1
 kind: StatefulSet
 metadata:
-  name: {{ $name }}
-  labels:
-    {{- include "aag.labels" $identity | nindent 4 }}
+  {{- include "aag.metadata" $identity | nindent 2 }}
 spec:
   replicas: 1
   serviceName: {{ $name }}
@@ -34,13 +30,13 @@ spec:
       {{- include "aag.selector" $identity | nindent 6 }}
   template:
     metadata:
-      {{- include "aag.podMetadata" $identity | nindent 6 }}
+      {{- include "aag.podMetadata" . | nindent 6 }}
     spec:
       serviceAccountName: default
       {{- include "aag.podBasics" . | nindent 6 }}
       terminationGracePeriodSeconds: {{ $process.stopSeconds }}
       securityContext:
-        {{- include "aag.podSecurity" $process | nindent 8 }}
+        {{- include "aag.podSecurity" . | nindent 8 }}
       {{- with $process.file }}
       initContainers:
         - name: configuration
@@ -111,9 +107,7 @@ spec:
 apiVersion: networking.k8s.io/v1
 kind: NetworkPolicy
 metadata:
-  name: {{ $name }}
-  labels:
-    {{- include "aag.labels" $identity | nindent 4 }}
+  {{- include "aag.metadata" $identity | nindent 2 }}
 spec:
   podSelector:
     matchLabels:
