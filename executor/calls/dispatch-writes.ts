@@ -14,8 +14,11 @@ export interface DispatchWrites {
   readonly finish: (end: DispatchEnd) => Promise<boolean>;
 }
 
-/** With this many at once, a common statement costs less than one for each. */
-const aloneMax = 8;
+/**
+ * Up to this many are written at once, each alone. More would wait for the disk and for one another
+ * as long as a common statement, and cost more.
+ */
+const aloneMax = 4;
 const groupRowsMax = 64;
 const groupCharactersMax = 1_048_576;
 
