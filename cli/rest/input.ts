@@ -64,6 +64,32 @@ export function parseJsonOption(text: string, option: string): unknown {
   }
 }
 
+/**
+ * Reads an option that may be repeated and has the form `name=value`, such as `scheme=secret`.
+ *
+ * @throws Refusal if a value of the option has no name.
+ */
+export function readPairs(
+  pairs: readonly string[],
+  option: string,
+  form: string,
+): Record<string, string> {
+  return Object.fromEntries(
+    pairs.map((pair) => {
+      const end = pair.indexOf('=');
+      if (end < 1) throw misuse(`Write ${option} as ${form}.`);
+      return [pair.slice(0, end), pair.slice(end + 1)];
+    }),
+  );
+}
+
+/** @throws Refusal if the value of `--version` is not a number. */
+export function readVersionOption(version: string | undefined): number | undefined {
+  if (version === undefined) return undefined;
+  if (!/^\d{1,9}$/.test(version)) throw misuse('--version is a number.');
+  return Number(version);
+}
+
 /** Whether a person is at the terminal and can be asked. */
 export function canAsk(): boolean {
   return process.stdin.isTTY && process.stderr.isTTY;

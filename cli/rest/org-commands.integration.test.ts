@@ -34,6 +34,89 @@ test('services connect --account requests an account, binds the service to it, a
   expect(world.gateway.calls).toHaveLength(2);
 });
 
+const difference = {
+  actions: {
+    added: ['merge'],
+    removed: [],
+    changed: [{ action: 'create_issue', parts: ['request', 'parameters'] }],
+  },
+  hosts: { added: ['uploads.example'], removed: ['old.example'] },
+  base_url: null,
+  auth: { added: [], removed: [], changed: ['token'], combinations: false },
+};
+
+test('services upgrade prints what a newer version changes, and a dry run says how to take it', async () => {
+  const service = { name: 'github', status: 'ready', template_version: 2 };
+  const rules_that_stop = [{ id: 'r1', pattern: 'github:create_issue:acme/*' }];
+  await using world = await startWorld({
+    answerRest: answerFrom({
+      'POST /v1/services/github/upgrade': { from: 1, to: 2, difference, rules_that_stop, service },
+    }),
+  });
+  expect(await world.runHere('services', 'upgrade', 'github', '--dry-run')).toEqual({
+    code: 0,
+    stdout: [
+      'added\thost\tuploads.example',
+      'removed\thost\told.example',
+      'changed\tcredential\ttoken',
+      'added\taction\tmerge',
+      'changed\taction\tcreate_issue: request, parameters',
+      'matches nothing\trule\tr1 github:create_issue:acme/*',
+      '',
+    ].join('\n'),
+    stderr:
+      'Nothing is changed. To upgrade from version 1 to this one: action-gateway services upgrade github --version 2\n',
+  });
+  const args = ['services', 'upgrade', 'github', '--version', '2', '--secret', 'token=t'];
+  expect(await world.runHere(...args)).toMatchObject({
+    code: 0,
+    stderr: 'github has version 2 of its template instead of version 1, and is ready.\n',
+  });
+  expect(world.gateway.calls.map(({ body }) => JSON.parse(body))).toEqual([
+    { dry_run: true },
+    { version: 2, credentials: { secrets: { token: 't' } } },
+  ]);
+  const wrong = await world.runHere('services', 'upgrade', 'github', '--version', 'new');
+  expect(wrong).toMatchObject({ code: 2, stderr: '--version is a number.' });
+  expect(await world.runHere('services', 'upgrade', 'none')).toMatchObject({ code: 1 });
+});
+
+test('templates show prints the options that connect a service, and the actions', async () => {
+  const template = {
+    key: 'github',
+    tier: 'global',
+    version: 3,
+    published_version: 3,
+    latest_version: 4,
+    hosts: ['api.github.com'],
+    variables: [{ name: 'site', description: 'Your site.', default: 'www' }],
+    ways: [
+      [{ kind: 'secret', scheme: 'token', encoding: 'raw', sent_as: 'Authorization: Bearer' }],
+      [{ kind: 'connection', scheme: 'oauth', provider: 'github', scopes: [] }],
+    ],
+    actions: [{ action: 'list_issues', risk: 'read', summary: 'List issues' }],
+  };
+  await using world = await startWorld({
+    answerRest: answerFrom({ 'GET /v1/templates/github': template }),
+  });
+  const shown = await world.runHere('templates', 'show', 'github', '--version', '3');
+  expect(shown).toMatchObject({ code: 0, stderr: '' });
+  const lines = shown.stdout.replaceAll(/: +/g, ': ').split('\n');
+  expect(lines).toEqual(
+    expect.arrayContaining([
+      'latest version: 4',
+      'variable: site (default: www) Your site.',
+      'connect with: --secret token=NAME (sent as Authorization: Bearer)',
+      'connect with: --account (of the provider github)',
+    ]),
+  );
+  expect(lines.slice(-3)).toEqual(['', 'list_issues\tread\tList issues', '']);
+  expect(world.gateway.calls[0]?.path).toBe('/v1/templates/github?version=3');
+  const asJson = await world.runHere('templates', 'show', 'github', '--json');
+  expect(JSON.parse(asJson.stdout)).toEqual(template);
+  expect(await world.runHere('templates', 'show', 'none')).toMatchObject({ code: 1 });
+});
+
 test('a large document is uploaded in parts, and no character is cut in half', async () => {
   const id = '01900000-0000-7000-8000-000000000002';
   let size = 0;

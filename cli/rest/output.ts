@@ -22,8 +22,8 @@ export type Shown =
   | { readonly table: readonly (readonly Cell[])[]; readonly header: readonly string[] }
   | {
       readonly facts: readonly (readonly [name: string, value: Cell])[];
-      /** A text after the facts and an empty line. */
-      readonly body?: ShownText | undefined;
+      /** What follows the facts after an empty line. */
+      readonly body?: Shown | undefined;
     }
   | ShownText;
 

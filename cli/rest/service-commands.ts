@@ -29,6 +29,20 @@ export const serviceCommands: readonly CommandRow[] = [
     },
     async () => (await import('./services.ts')).connectService,
   ),
+  restCommand(
+    {
+      usage: 'services upgrade <service>',
+      about: 'Take the newest version of its template, and say what that changes.',
+      options: [
+        ['--dry-run', 'only say what would change'],
+        ['--version <number>', 'only if this version is the newest, as --dry-run said'],
+        ['--secret <scheme=name>', 'the secret for a security scheme, if hosts change', 'repeats'],
+        ['--connection <name>', 'the account, if hosts change'],
+        ['--variable <name=value>', 'a part of its address (default: as before)', 'repeats'],
+      ],
+    },
+    async () => (await import('./upgrade-service.ts')).upgradeService,
+  ),
   changeCommand(services, {
     verb: 'disconnect',
     about: 'Disconnect a service. Its credentials stay.',
@@ -45,6 +59,17 @@ export const serviceCommands: readonly CommandRow[] = [
       ],
     },
     ({ options: { search, tier, status } }) => ({ q: search, tier, status }),
+  ),
+  restCommand(
+    {
+      usage: 'templates show <key>',
+      about: 'Show a template, its actions, and how a service is connected from it.',
+      options: [
+        ['--tier <tier>', 'the one of user, org or global (default: the most specific)'],
+        ['--version <number>', 'this version (default: the published one, or the one saved last)'],
+      ],
+    },
+    async () => (await import('./show-template.ts')).showTemplate,
   ),
   restCommand(
     { usage: 'templates validate <file>', about: 'Check a template; - is stdin.' },

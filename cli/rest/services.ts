@@ -2,9 +2,9 @@ import type { z } from 'zod';
 
 import type { requestedConnection } from '#contracts/http/connections';
 import type { ConnectedService } from '#contracts/http/services';
-import { misuse } from '../refusal.ts';
 import type { Api } from './api.ts';
 import type { RestCall } from './command.ts';
+import { readPairs } from './input.ts';
 import type { Answer } from './output.ts';
 
 interface ConnectOptions {
@@ -58,16 +58,17 @@ export async function connectService({
         ['actions', service.actions_count],
       ],
     },
-    note: notesOf(service, accountRequest?.url).join('\n') || undefined,
+    note:
+      [
+        ...describeAddedHosts(service),
+        ...(accountRequest === undefined ? [] : [`Agree in your browser: ${accountRequest.url}`]),
+      ].join('\n') || undefined,
   };
 }
 
-/** Says where the credentials of the service may now also go, and where the person can agree. */
-function notesOf({ hosts_added: added = [] }: ConnectedService, url: string | undefined): string[] {
-  return [
-    ...added.map(({ name, hosts }) => `${name} may now also go to ${hosts.join(', ')}.`),
-    ...(url === undefined ? [] : [`Agree in your browser: ${url}`]),
-  ];
+/** Says to which hosts the credentials of the service may now also go. */
+export function describeAddedHosts({ hosts_added: added = [] }: ConnectedService): string[] {
+  return added.map(({ name, hosts }) => `${name} may now also go to ${hosts.join(', ')}.`);
 }
 
 async function requestAccount(api: Api, body: { readonly template: string }) {
@@ -78,14 +79,4 @@ async function requestAccount(api: Api, body: { readonly template: string }) {
     authorization_url: url,
   } = await api.request<z.infer<typeof requestedConnection>>('POST', path, { body });
   return { url, reference: tier === 'org' ? `org/${name}` : name };
-}
-
-function readPairs(pairs: readonly string[], option: string, form: string): Record<string, string> {
-  return Object.fromEntries(
-    pairs.map((pair) => {
-      const end = pair.indexOf('=');
-      if (end < 1) throw misuse(`Write ${option} as ${form}.`);
-      return [pair.slice(0, end), pair.slice(end + 1)];
-    }),
-  );
 }

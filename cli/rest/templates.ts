@@ -9,7 +9,7 @@ import { misuse } from '../refusal.ts';
 import type { Api } from './api.ts';
 import type { RestCall } from './command.ts';
 import { GatewayRefusal } from './gateway-refusal.ts';
-import { readTextFile } from './input.ts';
+import { readTextFile, readVersionOption } from './input.ts';
 import { showProgress } from './output.ts';
 import type { Answer, Cell, Shown } from './output.ts';
 
@@ -93,12 +93,11 @@ export async function publishTemplate({
   args: [key = ''],
   options: { version, org },
 }: RestCall<{ readonly version?: string; readonly org?: true }>): Promise<Answer> {
-  if (version !== undefined && !/^\d{1,9}$/.test(version)) throw misuse('--version is a number.');
+  const chosenVersion = readVersionOption(version);
   const published = await api.request<Template>('POST', `${pathOf(key)}/publish`, {
     query: { tier: org && 'org' },
     body: {
-      version:
-        version === undefined ? (await getTemplate(api, key, org)).latest_version : Number(version),
+      version: chosenVersion ?? (await getTemplate(api, key, org)).latest_version,
     },
   });
   const text = `${published.key} is published in version ${published.published_version}.`;
