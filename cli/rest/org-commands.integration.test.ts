@@ -185,6 +185,59 @@ test('validating or saving a template that has errors prints them and ends with 
   expect(missing).toMatchObject({ code: 2, stderr: expect.stringContaining('cannot be read') });
 });
 
+test('services list names the credentials that a provider refused', async () => {
+  const service = { name: 'github', tier: 'org', title: 'GitHub', status: 'ready' };
+  const refused = [
+    { kind: 'secret', name: 'org/github_token', refused_at: '2026-01-01T00:00:00Z' },
+    { kind: 'connection', name: 'github', refused_at: '2026-01-01T00:00:00Z' },
+  ];
+  await using world = await startWorld({
+    answerRest: answerFrom({ 'GET /v1/services': pageOf({ ...service, refused }, service) }),
+  });
+  const { stdout } = await world.runHere('services', 'list');
+  const cells = stdout.split('\n').map((line) => line.split('\t').slice(5));
+  expect(cells).toEqual([['secret org/github_token, connection github'], [''], []]);
+});
+
+test('webhooks show says what became of the last delivery', async () => {
+  const webhook = { id: 'w1', url: 'https://hooks.example/', status: 'active' };
+  const delivery = {
+    type: 'approval.raised',
+    status: 'pending',
+    attempts: 1,
+    created_at: '2026-01-01T00:00:00Z',
+    last_status_code: 500,
+    last_error: 'answered 500\n',
+    next_attempt_at: '2026-01-01T00:05:00Z',
+  };
+  let deliveries: object[] = [delivery];
+  await using world = await startWorld({
+    answerRest: (call) =>
+      answerFrom({
+        'GET /v1/webhooks/w1': webhook,
+        'GET /v1/webhooks/w1/deliveries': pageOf(...deliveries),
+      })(call),
+  });
+  const { code, stdout } = await world.runHere('webhooks', 'show', 'w1');
+  expect(code).toBe(0);
+  expect(stdout.replaceAll(/: +/g, ': ').split('\n')).toEqual([
+    'id: w1',
+    'url: https://hooks.example/',
+    'status: active',
+    'last delivery: approval.raised of 2026-01-01T00:00:00Z: pending, 1 attempt',
+    'last answer: 500',
+    'last error: answered 500 ',
+    'next attempt: 2026-01-01T00:05:00Z',
+    '',
+  ]);
+  const asJson = await world.runHere('webhooks', 'show', 'w1', '--json');
+  expect(JSON.parse(asJson.stdout)).toEqual({ ...webhook, last_delivery: delivery });
+  deliveries = [];
+  const withoutDelivery = await world.runHere('webhooks', 'show', 'w1');
+  expect(withoutDelivery).toMatchObject({ code: 0, stdout: expect.not.stringContaining('last') });
+  expect(await world.runHere('webhooks', 'show', 'w2')).toMatchObject({ code: 1 });
+});
+
 test('verifying an audit log that was changed ends with the exit code 1', async () => {
   const found = { valid: false, rows_checked: 9, first_bad_seq: 4, head: null };
   await using world = await startWorld({

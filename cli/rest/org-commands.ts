@@ -49,7 +49,13 @@ export const orgCommands: readonly CommandRow[] = [
     done: 'is active',
   }),
   listCommand(webhooks, { about: 'List webhooks.' }),
-  showCommand(webhooks, { about: 'Show a webhook.' }),
+  restCommand(
+    {
+      usage: 'webhooks show <webhook-id>',
+      about: 'Show a webhook, and what became of its last delivery.',
+    },
+    async () => (await import('./webhooks.ts')).showWebhook,
+  ),
   restCommand(
     {
       usage: 'webhooks add <url>',

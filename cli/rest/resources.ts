@@ -105,6 +105,7 @@ export const services: Resource<ConnectedService> = {
     STATUS: ({ status }) => status,
     ACTIONS: ({ actions_count }) => actions_count,
     ADDRESS: ({ base_url }) => base_url,
+    REFUSED: ({ refused = [] }) => refused.map(({ kind, name }) => `${kind} ${name}`).join(', '),
   },
 };
 

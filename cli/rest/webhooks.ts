@@ -1,8 +1,9 @@
 import type { z } from 'zod';
 
-import type { createdWebhook } from '#contracts/http/webhooks';
+import type { createdWebhook, Delivery, Webhook } from '#contracts/http/webhooks';
 import type { RestCall } from './command.ts';
-import type { Answer } from './output.ts';
+import type { Answer, Cell } from './output.ts';
+import { factsOf } from './resource-handlers.ts';
 
 interface AddOptions {
   readonly event?: readonly string[];
@@ -32,4 +33,29 @@ export async function addWebhook({
     show: { text: secret },
     note: `The webhook ${id} is ${status}.${next} This secret checks its signatures and is not shown again.`,
   };
+}
+
+/**
+ * `action-gateway webhooks show <webhook-id>`: shows a webhook, and what became of the delivery that
+ * was created last.
+ */
+export async function showWebhook({ api, args: [id = ''] }: RestCall): Promise<Answer> {
+  const path = `/v1/webhooks/${encodeURIComponent(id)}` as const;
+  const webhook = await api.request<Webhook>('GET', path);
+  const [delivery] = await api.list<Delivery>(`${path}/deliveries`, {}, 1);
+  return {
+    data: { ...webhook, last_delivery: delivery ?? null },
+    show: { facts: [...factsOf(webhook), ...(delivery ? factsOfDelivery(delivery) : [])] },
+  };
+}
+
+function factsOfDelivery(delivery: Delivery): (readonly [string, Cell])[] {
+  const { type, status, attempts, created_at: at } = delivery;
+  const attemptsText = attempts === 1 ? '1 attempt' : `${attempts} attempts`;
+  return [
+    ['last delivery', `${type} of ${at}: ${status}, ${attemptsText}`],
+    ['last answer', delivery.last_status_code],
+    ['last error', delivery.last_error],
+    ['next attempt', delivery.next_attempt_at],
+  ];
 }
