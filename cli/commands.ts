@@ -66,6 +66,7 @@ export const commands: readonly CommandRow[] = [
   restCommand(
     {
       usage: 'search [words...]',
+      fields: { q: '<words>' },
       about: 'Find actions by what they do.',
       options: [
         ['--service <name>', 'only in this service'],
@@ -96,6 +97,7 @@ export const commands: readonly CommandRow[] = [
   restCommand(
     {
       usage: 'http <method> <url>',
+      fields: { path: '<url>', headers: '--header', body: '--data', secrets: '--secret' },
       about: 'Call a URL, with secrets that the gateway puts in.',
       options: [
         ["--header <'Name: value'>", 'a header', 'repeats'],

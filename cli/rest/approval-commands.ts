@@ -8,6 +8,7 @@ export const approvalCommands: readonly CommandRow[] = [
   restCommand(
     {
       usage: 'approvals list',
+      fields: { q: '--search', assigned: '--mine' },
       about: 'List approvals, the newest first.',
       options: [
         [
@@ -31,6 +32,7 @@ export const approvalCommands: readonly CommandRow[] = [
   restCommand(
     {
       usage: 'approvals allow <id>',
+      fields: { remember_keys: '--key', cascade: '--no-cascade' },
       about: 'Allow a call.',
       options: [
         ['--remember', 'and calls like it, from now on'],

@@ -3,19 +3,27 @@ import { exitCodes } from '../exit-codes.ts';
 import type { ExitCode } from '../exit-codes.ts';
 import { Refusal } from '../refusal.ts';
 import { quoteForShell, spellLineEnds } from '../words.ts';
+import { sayInWordsOf } from './error-words.ts';
+import type { WordedRow } from './error-words.ts';
 
 /** An error that the gateway has answered (docs/reference/errors.md#codes). */
 export class GatewayRefusal extends Refusal {
   override readonly name = 'GatewayRefusal';
   override readonly envelope: ErrorEnvelope;
 
-  constructor(envelope: ErrorEnvelope) {
-    super(describe(envelope), {
+  /** @param row The command that the person has typed. Without it, the text is as the gateway says it. */
+  constructor(envelope: ErrorEnvelope, row?: WordedRow) {
+    super(describe(row === undefined ? envelope : sayInWordsOf(row, envelope)), {
       // The gateway does not know whether a change of its own data was stored.
       exitCode: envelope['lost'] === true ? exitCodes.unknown : exitCodeOf(envelope.error),
     });
     this.envelope = envelope;
   }
+}
+
+/** Throws the error again. If the gateway has refused, the text names the options of the command. */
+export function refuseInWordsOf(row: WordedRow, error: unknown): never {
+  throw error instanceof GatewayRefusal ? new GatewayRefusal(error.envelope, row) : error;
 }
 
 const deniedCodes: readonly string[] = [

@@ -52,6 +52,7 @@ export const orgCommands: readonly CommandRow[] = [
   restCommand(
     {
       usage: 'webhooks show <webhook-id>',
+      fields: { id: '<webhook-id>' },
       about: 'Show a webhook, and what became of its last delivery.',
     },
     async () => (await import('./webhooks.ts')).showWebhook,
@@ -59,6 +60,7 @@ export const orgCommands: readonly CommandRow[] = [
   restCommand(
     {
       usage: 'webhooks add <url>',
+      fields: { events: '--event' },
       about: 'Send events to an address; prints the secret of their signatures this once.',
       options: [
         ['--event <type>', 'events of this type, such as approval.raised or approval.*', 'repeats'],
@@ -77,6 +79,7 @@ export const orgCommands: readonly CommandRow[] = [
   restCommand(
     {
       usage: 'audit tail',
+      fields: { text: '--search' },
       about: 'Print the newest audit records, the newest last.',
       options: [
         ['--follow', 'and then those that come, until Ctrl+C'],

@@ -143,6 +143,25 @@ test('the value of a secret is read from stdin, and refused as an argument', asy
   expect(world.gateway.calls).toHaveLength(1);
 });
 
+test('an error of the gateway names the options, and with --json the fields of the request', async () => {
+  const error = {
+    error: 'invalid_params',
+    message: 'Check what was pasted, or send as_is: true to store exactly this.',
+    request_id: 'r1',
+  };
+  await using world = await startWorld({
+    answerRest: ({ response }) => void response.writeHead(400).end(JSON.stringify(error)),
+  });
+  const { code, stderr } = await world.run(['secrets', 'set', 'token'], {}, 'CANARY-value');
+  expect({ code, stderr }).toEqual({
+    code: 1,
+    stderr:
+      'action-gateway: Check what was pasted, or add --as-is to store exactly this.\nError invalid_params, request r1\n',
+  });
+  const asJson = await world.run(['secrets', 'set', 'token', '--json'], {}, 'CANARY-value');
+  expect(JSON.parse(asJson.stderr)).toEqual(error);
+});
+
 test('keys add prints nothing but the key on stdout', async () => {
   const path = `/v1/identities/${idOf('4')}/keys`;
   await using world = await startWorld({

@@ -11,6 +11,7 @@ export const ownerCommands: readonly CommandRow[] = [
   restCommand(
     {
       usage: 'agents add <name>',
+      fields: { parent_id: '--parent' },
       about: 'Create an agent of yours.',
       options: [['--parent <agent>', 'a subagent below this agent']],
     },
@@ -40,6 +41,7 @@ export const ownerCommands: readonly CommandRow[] = [
   restCommand(
     {
       usage: 'keys add <agent>',
+      fields: { expires_at: '--expires' },
       about: 'Make a key for an agent; it is printed this once.',
       options: [['--name <name>', 'what the key is for'], expiresOption],
       notes: `Example:
@@ -52,6 +54,7 @@ export const ownerCommands: readonly CommandRow[] = [
   restCommand(
     {
       usage: 'secrets set <name>',
+      fields: { allowed_hosts: '--host', tier: '--org' },
       about: 'Store a secret. Its value is typed, or comes from stdin.',
       options: [
         ['--host <host>', 'a host that it may go to', 'repeats'],
@@ -75,6 +78,7 @@ export const ownerCommands: readonly CommandRow[] = [
     rules,
     {
       about: 'List rules, the newest first.',
+      fields: { identity_id: '--agent', scope: '--org' },
       options: [
         ['--agent <agent>', 'of this agent'],
         ['--org', 'of the whole org'],
@@ -91,6 +95,7 @@ export const ownerCommands: readonly CommandRow[] = [
   restCommand(
     {
       usage: 'rules add <effect> <pattern>',
+      fields: { identity_id: '--agent', expires_at: '--expires' },
       about: 'Allow or deny what a pattern of permission keys covers.',
       options: [
         ['--agent <agent>', 'for this agent'],
@@ -106,6 +111,7 @@ export const ownerCommands: readonly CommandRow[] = [
   restCommand(
     {
       usage: 'rules explain <service> <action> [path]',
+      fields: { as_identity_id: '--agent', method: '<action>' },
       about: 'Say what would become of a call, and which rules decide. Nothing is sent.',
       options: [
         ['--agent <agent>', 'if this agent made the call'],

@@ -1,16 +1,19 @@
 import type { CommandRow, OptionRow } from '../command.ts';
 import type { Query } from './api.ts';
 import { restCommand } from './command.ts';
-import type { RestCall } from './command.ts';
+import type { RestCall, RestRow } from './command.ts';
 import type { Change, Findable, Resource } from './resource.ts';
 
-type About = Pick<CommandRow, 'about' | 'options' | 'notes'>;
+type About = Pick<RestRow, 'about' | 'options' | 'notes' | 'fields'>;
 
 export const limitOption: OptionRow = [
   '--limit <number>',
   'at most so many (default 50, at most 1000)',
 ];
 const yesOption: OptionRow = ['--yes', 'do not ask again'];
+
+/** Errors about the id of an entry mean the argument that names the entry. */
+const fieldsOf = ({ one }: Findable<never>) => ({ id: `<${one}>` });
 
 /** The arguments of a command that works on one entry, such as `<agent> <key>`. */
 function argumentsOf({ one, parent }: Findable<never>): string {
@@ -41,7 +44,8 @@ export function showCommand<Item>(
   omitted: readonly string[] = [],
 ): CommandRow {
   const usage = `${resource.many} show ${argumentsOf(resource)}`;
-  return restCommand({ usage, ...about }, async () => (await load()).showItem(resource, omitted));
+  const row = { usage, fields: fieldsOf(resource), ...about };
+  return restCommand(row, async () => (await load()).showItem(resource, omitted));
 }
 
 /** A command that deletes or changes an entry, and takes no further options. */
@@ -52,6 +56,7 @@ export function changeCommand<Item>(
   const row = {
     usage: `${resource.many} ${change.verb} ${argumentsOf(resource)}`,
     about,
+    fields: fieldsOf(resource),
     ...(change.isFinal === true && { options: [yesOption] }),
   };
   return restCommand(row, async () => (await load()).changeItem(resource, change));

@@ -12,6 +12,14 @@ export const serviceCommands: readonly CommandRow[] = [
   restCommand(
     {
       usage: 'services connect <template>',
+      fields: {
+        'credentials.secrets': '--secret',
+        'credentials.connection': '--connection',
+        'POST /v1/connections': '--account',
+        variables: '--variable',
+        auto_allow_reads: '--ask-for-reads',
+        tier: '--org',
+      },
       about: 'Connect a service that a template describes.',
       options: [
         ['--name <name>', 'its name (default: the key of the template)'],
@@ -32,6 +40,11 @@ export const serviceCommands: readonly CommandRow[] = [
   restCommand(
     {
       usage: 'services upgrade <service>',
+      fields: {
+        'credentials.secrets': '--secret',
+        'credentials.connection': '--connection',
+        variables: '--variable',
+      },
       about: 'Take the newest version of its template, and say what that changes.',
       options: [
         ['--dry-run', 'only say what would change'],
@@ -52,6 +65,7 @@ export const serviceCommands: readonly CommandRow[] = [
     templates,
     {
       about: 'List templates.',
+      fields: { q: '--search' },
       options: [
         ['--search <words>', 'with these words'],
         ['--tier <tier>', 'user, org or global'],
@@ -86,6 +100,7 @@ export const serviceCommands: readonly CommandRow[] = [
   restCommand(
     {
       usage: 'templates import <file-or-url>',
+      fields: { 'source.url': '<file-or-url>', include_operations: '--operation' },
       about: 'Make a draft of any OpenAPI document.',
       options: [
         ['--key <key>', 'its key (default: made from the title)'],

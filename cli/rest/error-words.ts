@@ -1,0 +1,96 @@
+import type { ErrorEnvelope } from '#contracts/http/errors';
+import type { CommandRow } from '../command.ts';
+
+/**
+ * What a person writes for a field of the request, or instead of a request that messages name. A
+ * field that is called like its option or argument needs no entry: `{ expires_at: '--expires' }`.
+ */
+export type Fields = Readonly<Record<string, string>>;
+
+/** The parts of the row of a command from which the words for fields come. */
+export interface WordedRow extends Pick<CommandRow, 'usage' | 'options'> {
+  readonly fields?: Fields;
+}
+
+/** What messages to all commands may name. */
+const commonFields: Fields = {
+  'GET /v1/search': '"action-gateway search"',
+  '`available`': '"action-gateway services list"',
+};
+
+const wrongPartPattern =
+  /^The (?:path|query string|body) is not valid; correct the \w+ named in issues\.$/;
+/** A field in a sentence: `as_is: true`, `credentials.secrets.key`. A single word may be English. */
+const fieldPattern = /(?:\b(send|under) )?\b([a-z]+(?:[_.][\w-]+)*)(: true)?/g;
+
+/**
+ * Puts the options and arguments of a command into an error of the gateway, which names the fields
+ * of the request.
+ */
+export function sayInWordsOf(row: WordedRow, envelope: ErrorEnvelope): ErrorEnvelope {
+  const { error, message, issues } = envelope;
+  const fields = { ...fieldsOf(row), ...commonFields, ...row.fields };
+  // Such an error is about the parameters of the action, which may be called like an option.
+  const isAboutParams = error === 'invalid_params' && takesParams(row);
+  const say = (path: string): string => {
+    if (!isAboutParams) return sayPath(fields, path) ?? path;
+    return path === '' || path === 'params' ? '--param' : `--param ${path}`;
+  };
+  const wrongFields: readonly unknown[] = Array.isArray(issues) ? issues : [];
+  const paths = wrongFields.map(pathOf);
+  const sentence = isAboutParams ? message : sayFields(fields, message);
+  const sayIssue = (issue: unknown) => {
+    const path = pathOf(issue);
+    return path === undefined ? issue : { ...Object(issue), path: say(path) };
+  };
+  return {
+    ...envelope,
+    message: wrongPartPattern.test(message)
+      ? 'Correct the command:'
+      : sentence.replaceAll(/(^|: )(\S+)(?= )/g, (text, start: string, word: string) =>
+          paths.includes(word) ? `${start}${say(word)}` : text,
+        ),
+    ...(wrongFields.length > 0 && { issues: wrongFields.map(sayIssue) }),
+  } as ErrorEnvelope;
+}
+
+/** The fields that are called like an argument or an option of the command. */
+function fieldsOf({ usage, options = [] }: WordedRow): Fields {
+  const ownOptions = options.map(([flags]) => flags.split(' ', 1)[0] ?? '');
+  const ownArguments = usage.match(/(?<=[<[])[a-z-]+/g) ?? [];
+  return Object.fromEntries([
+    ...ownOptions.map((option) => [option.slice(2).replaceAll('-', '_'), option]),
+    ...ownArguments.map((name) => [name.replaceAll('-', '_'), `<${name}>`]),
+  ]) as Fields;
+}
+
+function takesParams({ options = [] }: WordedRow): boolean {
+  return options.some(([flags]) => flags.startsWith('--param '));
+}
+
+function pathOf(issue: unknown): string | undefined {
+  const { path } = Object(issue) as { path?: unknown };
+  return typeof path === 'string' ? path : undefined;
+}
+
+/** The words for `field`, `field.0` or `field.name`; undefined if the command has no such field. */
+function sayPath(fields: Fields, path: string): string | undefined {
+  const names = Object.keys(fields).filter((name) => path === name || path.startsWith(`${name}.`));
+  const field = names.toSorted((one, other) => other.length - one.length)[0];
+  if (field === undefined) return undefined;
+  const members = path.slice(field.length + 1).replace(/^\d+\.?/, '');
+  return `${fields[field]}${members === '' ? '' : ` ${members}`}`;
+}
+
+function sayFields(fields: Fields, message: string): string {
+  const text = Object.entries(fields).reduce(
+    (said, [name, word]) => (/^[\w.]+$/.test(name) ? said : said.replaceAll(name, word)),
+    message,
+  );
+  return text.replaceAll(fieldPattern, (found, verb = '', path: string, value = '') => {
+    const word = /[_.]/.test(path) || value !== '' ? sayPath(fields, path) : undefined;
+    if (word === undefined) return found;
+    if (verb === '') return word;
+    return `${verb === 'send' ? 'add' : 'with'} ${word}`;
+  });
+}
