@@ -8,6 +8,7 @@ import { askYes, canAsk } from './input.ts';
 import { readLimit } from './limit.ts';
 import { formatJson } from './output.ts';
 import type { Answer } from './output.ts';
+import { checkTtl } from './time.ts';
 
 interface ListOptions {
   readonly status?: string;
@@ -123,6 +124,7 @@ export async function allowApproval({
   if (remember === undefined && (key !== undefined || ttl !== undefined)) {
     throw misuse('--key and --ttl go with --remember.');
   }
+  if (ttl !== undefined) checkTtl(ttl);
   const approval = await getApproval(api, args[0]);
   const isLarge = approval.request.too_large === true;
   if ((approval.risk === 'high' || isLarge) && yes === undefined) await confirm(approval);

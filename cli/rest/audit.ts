@@ -9,6 +9,7 @@ import { listLimitMax, readLimit } from './limit.ts';
 import { failuresMax, isNoAnswer, pauseMsAfter } from './lost-answer.ts';
 import { formatJson, formatShown, writeLine } from './output.ts';
 import type { Answer } from './output.ts';
+import { readTime } from './time.ts';
 
 interface TailOptions {
   readonly follow?: true;
@@ -28,7 +29,8 @@ const pauseMs = 2_000;
  * prints new records as they are written. With `--follow --json` each line is a record as JSON.
  */
 export async function tailAudit({ api, options, isJson }: RestCall<TailOptions>): Promise<Answer> {
-  const { service, type, outcome, risk, since, search: text, follow } = options;
+  const { service, type, outcome, risk, search: text, follow } = options;
+  const since = readTime(options.since, '--since', 'ago');
   const query = { service, type, outcome, risk, since, text };
   const list = async (limit: number) => {
     const records = await api.list<AuditRecord>('/v1/audit', query, limit);

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { readHeaders, readParams, readSecret, readWaitTime } from './call-input.ts';
+import { readHeaders, readParams, readSecret } from './call-input.ts';
 
 test.each([
   [[], undefined, '{}'],
@@ -61,16 +61,3 @@ test.each(['t', 't=header', 't=cookie:x', '=header:x', 't=header:'])(
     expect(() => readSecret(secret)).toThrow('name=header:Header-Name');
   },
 );
-
-test.each([
-  ['90', 90_000],
-  ['90s', 90_000],
-  ['5m', 300_000],
-  ['1h', 3_600_000],
-])('the time %s is read as %i milliseconds', (time, ms) => {
-  expect(readWaitTime(time)).toBe(ms);
-});
-
-test.each(['', '5d', '-1s', '1h30m', '9999999s'])('the time %j is refused', (time) => {
-  expect(() => readWaitTime(time)).toThrow('90s');
-});

@@ -74,12 +74,3 @@ export function readIdempotencyKey(key: string): string {
   if (/^[\x21-\x7E]{1,200}$/.test(key)) return key;
   throw misuse('--idempotency-key is 1 to 200 printable ASCII characters without spaces.');
 }
-
-/**
- * The milliseconds of a time such as `90s`, `10m` or `1h`. A number without a unit means seconds.
- */
-export function readWaitTime(time: string): number {
-  const [, amount, unit = 's'] = /^(\d{1,6})(s|m|h)?$/.exec(time) ?? [];
-  if (amount === undefined) throw misuse('Write a time as 90s, 10m or 1h.');
-  return Number(amount) * { s: 1_000, m: 60_000, h: 3_600_000 }[unit as 's' | 'm' | 'h'];
-}

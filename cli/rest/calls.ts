@@ -8,13 +8,7 @@ import type { pendingReply } from '#contracts/http/approvals';
 import { exitCodes } from '../exit-codes.ts';
 import { quoteForShell, spellLineEnds } from '../words.ts';
 import type { Api } from './api.ts';
-import {
-  readHeaders,
-  readIdempotencyKey,
-  readParams,
-  readSecret,
-  readWaitTime,
-} from './call-input.ts';
+import { readHeaders, readIdempotencyKey, readParams, readSecret } from './call-input.ts';
 import { describeProblems, showBody } from './call-result.ts';
 import type { RestCall } from './command.ts';
 import { GatewayRefusal } from './gateway-refusal.ts';
@@ -22,6 +16,7 @@ import { readTextOption } from './input.ts';
 import { idempotencyHeader, isNoAnswer, pauseMsAfter } from './lost-answer.ts';
 import { printNote } from './output.ts';
 import type { Answer } from './output.ts';
+import { readWaitTime } from './time.ts';
 
 type Called = z.infer<typeof calledReply>;
 type Pending = z.infer<typeof pendingReply>;

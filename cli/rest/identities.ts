@@ -4,6 +4,7 @@ import type { RestCall } from './command.ts';
 import type { Answer } from './output.ts';
 import { findId } from './resource-handlers.ts';
 import { agents } from './resources.ts';
+import { readTime } from './time.ts';
 
 /**
  * `action-gateway agents add <name>`: creates an agent of the caller, or with `--parent` a
@@ -42,9 +43,10 @@ export async function addKey({
   args: [agent],
   options: { name = 'command line', expires },
 }: RestCall<KeyOptions>): Promise<Answer> {
+  const expiresAt = readTime(expires, '--expires', 'from now');
   const id = await findId(api, agents, agent);
   const createdKey = await api.request<CreatedAgentKey>('POST', `/v1/identities/${id}/keys`, {
-    body: { name, ...(expires !== undefined && { expires_at: expires }) },
+    body: { name, ...(expiresAt !== undefined && { expires_at: expiresAt }) },
   });
   return { data: createdKey, show: { text: createdKey.key }, note: 'This key is not shown again.' };
 }

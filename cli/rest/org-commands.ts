@@ -87,7 +87,7 @@ export const orgCommands: readonly CommandRow[] = [
         ['--type <type>', 'of this type, such as action.outcome'],
         ['--outcome <outcome>', 'called, denied, refused, failed and so on'],
         ['--risk <risk>', 'read, write or delete'],
-        ['--since <time>', 'since this time: 2027-01-31T00:00:00Z'],
+        ['--since <time>', 'of the last 30m, 24h or 7d, or since a time: 2027-01-31T00:00:00Z'],
         ['--search <text>', 'whose description has this text'],
         limitOption,
       ],

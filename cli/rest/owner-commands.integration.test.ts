@@ -179,6 +179,28 @@ test('keys add prints nothing but the key on stdout', async () => {
   expect(await world.runHere('keys', 'revoke', 'ann/bot', idOf('7'))).toMatchObject({ code: 0 });
 });
 
+test('a key expires after a duration, and a text that is no time is wrong use', async () => {
+  const path = `/v1/identities/${idOf('4')}/keys`;
+  await using world = await startWorld({
+    answerRest: answerFrom({ [`POST ${path}`]: { id: idOf('7'), key: 'aak_CANARYkey' } }),
+  });
+  const args = ['keys', 'add', idOf('4'), '--expires'];
+  expect(await world.runHere(...args, '24h')).toMatchObject({ code: 0 });
+  const { expires_at: expiresAt } = JSON.parse(world.gateway.calls[0]?.body ?? '');
+  expect(Math.abs(Date.parse(expiresAt) - Date.now() - 86_400_000)).toBeLessThan(3_600_000);
+  for (const wrong of [
+    [...args, 'tomorrow'],
+    ['rules', 'add', 'allow', 'a:b:*', '--org', '--expires', 'tomorrow'],
+    ['audit', 'tail', '--since', 'yesterday'],
+    ['approvals', 'allow', idOf('1'), '--remember', '--ttl', 'long'],
+    ['call', 'a', 'b', '--wait', 'long'],
+  ]) {
+    const { code, stderr } = await world.runHere(...wrong);
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('24h') });
+  }
+  expect(world.gateway.calls).toHaveLength(1);
+});
+
 test('a rule must be for an agent or for the org, not for neither or both', async () => {
   await using world = await startWorld();
   const args = ['rules', 'add', 'allow', 'github:*'];

@@ -3,7 +3,10 @@ import { restCommand } from './command.ts';
 import { changeCommand, listCommand, showCommand } from './resource-commands.ts';
 import { agents, keys, rules, secrets } from './resources.ts';
 
-const expiresOption: OptionRow = ['--expires <time>', 'until this time: 2027-01-31T00:00:00Z'];
+const expiresOption: OptionRow = [
+  '--expires <time>',
+  'for so long, such as 24h or 7d, or until a time: 2027-01-31T00:00:00Z',
+];
 
 /** Commands about what a person owns: agents, keys of agents, secrets and rules. */
 export const ownerCommands: readonly CommandRow[] = [

@@ -210,7 +210,7 @@ test('a call that never reached the gateway exits with 6', async () => {
 });
 
 test.each([
-  [['--wait', '5x'], 'Write a time'],
+  [['--wait', '5x'], '--wait takes a time'],
   [['--idempotency-key', 'a key'], '--idempotency-key is'],
 ])('a call with the wrong option %j is not sent', async (options, message) => {
   await using world = await startWorld();

@@ -10,6 +10,7 @@ import { readTextOption } from './input.ts';
 import type { Answer } from './output.ts';
 import { findId } from './resource-handlers.ts';
 import { agents } from './resources.ts';
+import { readTime } from './time.ts';
 
 interface AddOptions {
   readonly agent?: string;
@@ -30,13 +31,14 @@ export async function addRule({
   if (pattern.split(':', 3).length < 3) {
     throw misuse('A pattern has three segments, service:action:arg, as in github:create_issue:*.');
   }
+  const expiresAt = readTime(expires, '--expires', 'from now');
   const identity = agent === undefined ? null : await findId(api, agents, agent);
   const rule = await api.request<CreatedRule>('POST', '/v1/rules', {
     body: {
       identity_id: identity,
       effect,
       pattern,
-      ...(expires !== undefined && { expires_at: expires }),
+      ...(expiresAt !== undefined && { expires_at: expiresAt }),
     },
   });
   return {
