@@ -54,7 +54,13 @@ export const approvalCommands: readonly CommandRow[] = [
     async () => (await import('./approvals.ts')).denyApproval,
   ),
   restCommand(
-    { usage: 'approvals watch', about: 'Print a line for each approval that comes or ends.' },
+    {
+      usage: 'approvals watch',
+      about: 'Print a line for each approval that comes or ends.',
+      notes: `When the connection breaks, the command opens it again, and goes on after the last event that had
+an id; every event of a gateway has one. Later events without an id are printed again. If no event
+had an id, what happened in between is not printed.`,
+    },
     async () => (await import('./watch.ts')).watchApprovals,
   ),
 ];

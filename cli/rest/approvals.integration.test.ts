@@ -72,14 +72,15 @@ test.each([
   });
 });
 
-test('approvals watch says in each line what the call does', async () => {
+test('approvals watch says in each line what the call does, and goes on after the last event with an id', async () => {
   const events = [
     { type: 'approval.raised', data: { id, risk: 'med', action_description: 'Send a mail' } },
     { type: 'approval.resolved', data: { approval_id: id, status: 'allowed' } },
     { type: 'execution.finished', data: { approval_id: id, execution: { status: 'failed' } } },
   ];
   const stream = events.map((event) => {
-    return `event: ${event.type}\nid: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
+    const withId = event.type === 'approval.raised' ? 'id: 7\n' : '';
+    return `event: ${event.type}\n${withId}data: ${JSON.stringify(event)}\n\n`;
   });
   let streamCount = 0;
   await using world = await startWorld({
@@ -97,6 +98,8 @@ test('approvals watch says in each line what the call does', async () => {
     `finished  ${id}  Send a mail  failed`,
     '',
   ]);
+  const streams = world.gateway.calls.filter(({ path }) => path.startsWith('/v1/events'));
+  expect(streams.map(({ headers }) => headers['last-event-id'])).toEqual([undefined, '7']);
 });
 
 const pending = {
