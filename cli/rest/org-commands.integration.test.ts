@@ -210,7 +210,7 @@ test('webhooks show says what became of the last delivery', async () => {
     last_error: 'answered 500\n',
     next_attempt_at: '2026-01-01T00:05:00Z',
   };
-  let deliveries: object[] = [delivery];
+  let deliveries: object[] = [{ ...delivery, status: 'held', attempts: 0 }, delivery];
   await using world = await startWorld({
     answerRest: (call) =>
       answerFrom({

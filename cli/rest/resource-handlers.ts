@@ -53,7 +53,7 @@ export function changeItem<Item>(
 ): RestHandler<{ readonly yes?: true }> {
   return async ({ api, args, options: { yes } }): Promise<Answer> => {
     const path = await findItemPath(api, resource, args);
-    const name = `The ${resource.one} ${args.at(-1) ?? ''}`;
+    const name = `The ${resource.one.replace(/-id$/, '')} ${args.at(-1) ?? ''}`;
     if (isFinal === true && yes === undefined) {
       if (!canAsk()) throw misuse(`Nothing undoes "${verb}": add --yes.`);
       await askYes(

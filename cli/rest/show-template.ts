@@ -40,8 +40,8 @@ function listFacts(template: TemplateDetail): (readonly [string, Cell])[] {
   return [
     ['template', template.key],
     ['title', template.title],
-    ['description', template.description],
-    ['category', template.category],
+    ['description', template.description || null],
+    ['category', template.category || null],
     ['tier', template.tier],
     ['status', template.status],
     ['version', template.version],

@@ -5,6 +5,9 @@ import type { RestCall } from './command.ts';
 import type { Answer, Cell } from './output.ts';
 import { factsOf } from './resource-handlers.ts';
 
+/** As many deliveries are looked at. */
+const deliveriesMax = 100;
+
 interface AddOptions {
   readonly event?: readonly string[];
   readonly description?: string;
@@ -36,13 +39,14 @@ export async function addWebhook({
 }
 
 /**
- * `action-gateway webhooks show <webhook-id>`: shows a webhook, and what became of the delivery that
- * was created last.
+ * `action-gateway webhooks show <webhook-id>`: shows a webhook, and what became of the newest
+ * delivery that was attempted. Those that only wait do not say why nothing arrives.
  */
 export async function showWebhook({ api, args: [id = ''] }: RestCall): Promise<Answer> {
   const path = `/v1/webhooks/${encodeURIComponent(id)}` as const;
   const webhook = await api.request<Webhook>('GET', path);
-  const [delivery] = await api.list<Delivery>(`${path}/deliveries`, {}, 1);
+  const deliveries = await api.list<Delivery>(`${path}/deliveries`, {}, deliveriesMax);
+  const delivery = deliveries.find(({ attempts }) => attempts > 0) ?? deliveries[0];
   return {
     data: { ...webhook, last_delivery: delivery ?? null },
     show: { facts: [...factsOf(webhook), ...(delivery ? factsOfDelivery(delivery) : [])] },
