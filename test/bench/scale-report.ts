@@ -92,7 +92,8 @@ with the load generator.
 ${goals.join('\n')}
 
 Executors with 32 slots each, reads of an upstream that takes four seconds, 27 in flight for each
-executor. The upstream takes so long that slots bound the throughput, and not the two cores:
+executor, which begin evenly spread. The upstream takes so long that slots bound the throughput, and
+not the two cores:
 
 | Executors | Calls/s | Not answered with 2xx |
 |---|---|---|

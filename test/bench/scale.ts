@@ -7,15 +7,12 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import autocannon from 'autocannon';
-
 import { components } from '#contracts/vocabulary';
 import { orExit } from '#process';
 import { startDistributed } from './gateway.ts';
 import { measureInTurn } from './load-in-turn.ts';
 import { medianOf } from './measure.ts';
-import type { Target } from './measure.ts';
-import { callAtSteadyRate } from './offer.ts';
+import { callAtSteadyRate, measureSteadyRate } from './offer.ts';
 import { startProgram } from './processes.ts';
 import { goalsOf, renderScale } from './scale-report.ts';
 import type {
@@ -96,18 +93,12 @@ async function measureExecutors(dataDir: string, executors: number): Promise<Exe
       ...settingsWithoutShares,
     },
   });
-  const connections = inFlightPerExecutor * executors;
-  // Each connection makes a number of calls. After a time instead of a number, the load generator
-  // would hang up on calls in flight, and a rate would only count whole turns of the upstream.
-  const callsFor = (ms: number) => connections * Math.ceil(ms / slotUpstreamMs);
-  await runAutocannon(gateway.get, { connections, amount: callsFor(5_000) });
-  // An executor frees the slot of a call a moment after the answer.
-  await new Promise((resolve) => setTimeout(resolve, 2_000));
-  const { requests, non2xx, errors, duration } = await runAutocannon(gateway.get, {
-    connections,
-    amount: callsFor(seconds * 1_000),
+  const { perSecond, failed } = await measureSteadyRate(gateway.get, {
+    inFlight: inFlightPerExecutor * executors,
+    turnMs: slotUpstreamMs,
+    turns: Math.ceil((seconds * 1_000) / slotUpstreamMs),
   });
-  return { executors, perSecond: (requests.total - non2xx) / duration, failed: non2xx + errors };
+  return { executors, perSecond, failed };
 }
 
 /**
@@ -160,13 +151,6 @@ async function measureReplicas(folder: string): Promise<ReplicaCost[]> {
       ]),
     ),
   }));
-}
-
-function runAutocannon(
-  { url, method, headers = {}, body = '' }: Target,
-  load: { connections: number; amount: number },
-): Promise<autocannon.Result> {
-  return autocannon({ url, method, headers, body, ...load });
 }
 
 /** Measures the calls to 49 healthy upstreams, for each state of a fiftieth upstream. */
