@@ -220,7 +220,8 @@ describe('containers of the installation in a private network that EGRESS_ALLOW 
     PORT: 8080,
     BASE_URL: 'https://gateway.corp',
     OAUTH_URL: 'http://auth:8081',
-    NATS_URL: 'nats://executor:CANARY-password@nats:4222,nats-1:4223,nats://nats-2:4222',
+    NATS_URL:
+      'nats://executor:CANARY-password@nats:4222,nats-1:4223,nats://executor:CANARY-password@nats-2:4222',
     DATABASE_URL: 'postgres://executor:CANARY-password@postgres:5432/gateway',
     OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318',
     EGRESS_PROXY: 'http://proxy:3128',

@@ -92,23 +92,20 @@ export function ownAddressesOf(settings: OwnSettings): OwnPlaces {
 }
 
 /**
- * `host:port` of each host in a URL, for the host's port and for `morePorts`. A URL of servers
- * may name several hosts, separated by commas, each with a port of its own. In that of NATS, each
- * may repeat the scheme.
+ * `host:port` of each host in a URL, for the host's port and for `morePorts`. A URL of servers may
+ * name several hosts, separated by commas. Each host may have a port, and may repeat the scheme and
+ * the credentials.
  */
 function placesOf(text: string | undefined, morePorts: readonly number[] = []): string[] {
   const [, protocol = '', rest = ''] = /^([a-z]+:)\/\/(.*)$/i.exec(text?.trim() ?? '') ?? [];
   const authority = rest.replaceAll(/\s*,\s*(?:[a-z]+:\/\/)?/gi, ',').split(/[/?#]/, 1)[0] ?? '';
-  return authority
-    .slice(authority.lastIndexOf('@') + 1)
-    .split(',')
-    .flatMap((place) => {
-      const url = URL.parse(`${protocol}//${place}`);
-      const port = Number(url?.port) || (defaultPorts[protocol.toLowerCase()] ?? 0);
-      // A Postgres on a Unix socket has no host.
-      if (url === null || url.hostname === '' || port === 0) return [];
-      return [port, ...morePorts].map((each) => `${url.hostname}:${each}`);
-    });
+  return authority.split(',').flatMap((place) => {
+    const url = URL.parse(`${protocol}//${place.slice(place.lastIndexOf('@') + 1)}`);
+    const port = Number(url?.port) || (defaultPorts[protocol.toLowerCase()] ?? 0);
+    // A Postgres on a Unix socket has no host.
+    if (url === null || url.hostname === '' || port === 0) return [];
+    return [port, ...morePorts].map((each) => `${url.hostname}:${each}`);
+  });
 }
 
 interface Place {
