@@ -203,7 +203,7 @@ function findNearestName(name: string): { name: string; distance: number } {
   return nearest;
 }
 
-function unsettingVariables(environment: Environment): string[] {
+function unknownVariables(environment: Environment): string[] {
   return Object.keys(environment).filter(
     (name) => !settingVariables.has(name) && !foreignVariables.has(name) && !isOfFamily(name),
   );
@@ -232,7 +232,7 @@ function isMisspelt(name: string): boolean {
 }
 
 function findUnknownVariables(environment: Environment): string[] {
-  return unsettingVariables(environment)
+  return unknownVariables(environment)
     .filter(isMisspelt)
     .map((name) => {
       const nearest = findNearestName(name);
@@ -246,7 +246,7 @@ function findUnknownVariables(environment: Environment): string[] {
  * effect, which is worth a warning.
  */
 export function listStrayVariables(givenEnvironment: Environment): string[] {
-  return unsettingVariables(withoutServiceVariables(givenEnvironment)).filter(
+  return unknownVariables(withoutServiceVariables(givenEnvironment)).filter(
     (name) => isOwnWord(name) && !isMisspelt(name),
   );
 }
