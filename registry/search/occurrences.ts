@@ -33,8 +33,11 @@ export function createOccurrences(): Vocabulary['occurrencesIn'] {
       if (count === undefined) {
         count = 0;
         for (const { postings } of indexes) count += postings.get(term)?.actions.length ?? 0;
-        if (counts.size === termsMax) counts.clear();
-        counts.set(term, count);
+        // Words that only queries contain are not kept: they could be of any length and number.
+        if (count > 0) {
+          if (counts.size === termsMax) counts.clear();
+          counts.set(term, count);
+        }
       }
       return count;
     };

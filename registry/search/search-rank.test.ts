@@ -166,7 +166,7 @@ describe('search indexes', () => {
     expect(ownIndexes.misspellings('isue')).toEqual([]);
   });
 
-  test('count words among the searched services alone, whatever was searched before', () => {
+  test('count words only in the searched services, also after a search in others', () => {
     const rateHits = (from: readonly NamedSource[], vocabulary = indexes) =>
       rankActions('add a comment to an issue', [...from], { limit: 10, vocabulary }).map(
         ({ source, action, score }) => [source.name, action.key, score],
