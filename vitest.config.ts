@@ -1,5 +1,7 @@
 import { defineConfig } from 'vitest/config';
 
+import { findMemoryFolder } from './test/support/memory-folder.ts';
+
 /**
  * `npm test` leaves out the slow files. A direct call of vitest and `npm run test:all` run them
  * too.
@@ -11,6 +13,10 @@ const exclude = [
   '**/.data/**',
   ...(isFastSuite ? ['**/*.slow.*'] : []),
 ];
+
+/** Where the tests create temporary files, unless the caller chose a folder. */
+const temporaryFolder = process.env['TMPDIR'] ?? findMemoryFolder();
+if (temporaryFolder !== null) process.env['TMPDIR'] = temporaryFolder;
 
 /** There are three kinds of tests, which differ in the ending of their file names. */
 export default defineConfig({

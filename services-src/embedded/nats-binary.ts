@@ -1,4 +1,4 @@
-import { mkdir, readFile, readdir, writeFile } from 'node:fs/promises';
+import { access, constants, mkdir, readFile, readdir, writeFile } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 
 import { isNatsNewEnough, oldestNatsVersion } from '../bus/nats-version.ts';
@@ -57,6 +57,12 @@ export async function findNatsServer(search: NatsSearch): Promise<string> {
 }
 
 async function isUsable(command: string): Promise<boolean> {
+  // Starting a process only to learn that the file is missing would take longer.
+  const isExecutable = await access(command, constants.X_OK).then(
+    () => true,
+    () => false,
+  );
+  if (!isExecutable) return false;
   const timeoutMs = versionTimeoutMs;
   const outcome = await runProgram({ command, args: ['--version'], env: {}, timeoutMs });
   return outcome.ok && isNatsNewEnough(/v[\d.]+/.exec(outcome.output)?.[0] ?? '');
