@@ -164,13 +164,26 @@ describe('the network policies of the chart', () => {
   });
 });
 
+/** Merges values over the defaults of the chart: null removes a default. */
+function mergeAsHelm(defaults: unknown, given: unknown): unknown {
+  const isMap = (value: unknown): value is Record<string, unknown> =>
+    typeof value === 'object' && value !== null && !Array.isArray(value);
+  if (!isMap(defaults) || !isMap(given)) return given;
+  const merged = { ...defaults };
+  for (const [name, value] of Object.entries(given)) {
+    if (value === null && name in defaults) delete merged[name];
+    else merged[name] = name in defaults ? mergeAsHelm(defaults[name], value) : value;
+  }
+  return merged;
+}
+
 describe('the values of the chart', () => {
   const files = renderChart();
   const schema = JSON.parse(files.get('values.schema.json') ?? '') as object;
   const isValid = new Ajv({ allowUnionTypes: true }).compile(schema);
   /** As Helm reads them. */
   const values = parse(files.get('values.yaml') ?? '', { version: '1.1' });
-  const isValidWith = (given: object) => isValid({ ...values, ...given });
+  const isValidWith = (given: object) => isValid(mergeAsHelm(values, given));
 
   test('are valid without any change', () => {
     expect(isValid(values)).toBe(true);
@@ -223,8 +236,47 @@ describe('the values of the chart', () => {
     ['a Service of auth for clients', { components: { auth: { service: { type: 'NodePort' } } } }],
     ['a wrong type of Service', { components: { gateway: { service: { type: 'Balancer' } } } }],
     ['no CPU', { components: { audit: { autoscaling: { enabled: true, cpuPercent: 0 } } } }],
+    ['a component with nothing below it', { components: { executor: null } }],
+    ['no number of replicas', { components: { executor: { replicas: null } } }],
+    ['network policies with nothing below them', { networkPolicy: null }],
+    ['network policies neither on nor off', { networkPolicy: { enabled: null } }],
+    ['all ports of NATS', { networkPolicy: { nats: { ports: [] } } }],
+    ['the name of a port', { networkPolicy: { nats: { ports: ['client'] } } }],
+    ['an address in place of a peer', { networkPolicy: { nats: { to: ['10.0.0.0/8'] } } }],
+    [
+      'an address that is no network',
+      { networkPolicy: { internetExcept: { ipv4: ['34.1.1.1'] } } },
+    ],
+    ['a boolean as a label of nodes', { pod: { nodeSelector: { spot: true } } }],
+    [
+      'a boolean as an annotation',
+      { components: { audit: { pod: { annotations: { a: false } } } } },
+    ],
+    ['a number as a label', { commonLabels: { 'cost-center': 4711 } }],
+    ['a number as an annotation', { ingress: { annotations: { 'example.com/timeout': 600 } } }],
+    ['the name of a Secret alone', { imagePullSecrets: ['registry'] }],
+    ['a word as a toleration', { pod: { tolerations: ['spot'] } }],
+    ['a volume without a name', { pod: { extraVolumes: [{ emptyDir: {} }] } }],
+    ['a mount without a path', { pod: { extraVolumeMounts: [{ name: 'scratch' }] } }],
+    ['a tag in the repository', { image: { repository: 'registry.example.com/gateway:1' } }],
+    ['a digest without its algorithm', { image: { digest: 'a'.repeat(64) } }],
+    ['an unknown pull policy', { image: { pullPolicy: 'always' } }],
+    ['a prefix that no Secret can have', { secrets: { prefix: 'own: x' } }],
+    ['several lines in a name', { pod: { priorityClassName: 'high\nhostNetwork: true' } }],
+    ['a number as the time of a route', { httpRoute: { timeout: '60' } }],
+    ['a number as the interval of metrics', { monitoring: { podMonitor: { interval: '30' } } }],
   ])('with %s are refused', ([, given]) => {
     expect(isValidWith(given)).toBe(false);
+  });
+
+  test.for<[what: string, given: object]>([
+    ['no limit of CPU', { components: { gateway: { resources: { limits: { cpu: null } } } } }],
+    ['none of the annotations of the ingress', { ingress: { annotations: null } }],
+    ['empty maps and lists', { commonLabels: null, pod: { labels: null, tolerations: null } }],
+    ['a registry with a port', { image: { repository: 'registry.example.com:5000/a/gateway' } }],
+    ['a route without times', { httpRoute: { timeout: '' } }],
+  ])('with %s are accepted', ([, given]) => {
+    expect(isValidWith(given)).toBe(true);
   });
 
   test('can be given to the pods of one component', () => {
