@@ -165,6 +165,34 @@ export const valueSets: readonly [name: string, values: object][] = [
   ['every part except the evaluation', everything],
   ['an evaluation', { evaluation: { enabled: true } }],
   ['every setting', { ...minimal, settings: examples }],
+  [
+    'names that YAML reads as numbers or booleans',
+    {
+      ...minimal,
+      fullnameOverride: 'true',
+      secrets: { prefix: '1' },
+      providerApps: { secret: '2', clientIds: { github: '0123' } },
+      components: {
+        gateway: { service: { type: 'LoadBalancer', loadBalancerClass: 'off' } },
+        audit: { serviceAccount: { name: '3' } },
+        migrate: { serviceAccount: { name: '4' } },
+      },
+      pod: { priorityClassName: '1e3' },
+      ingress: { enabled: true, className: '5', tlsSecret: '6' },
+      monitoring: { podMonitor: { enabled: true }, prometheusRule: { enabled: true } },
+    },
+  ],
+  [
+    'nothing below names whose defaults are empty',
+    {
+      ...minimal,
+      imagePullSecrets: null,
+      commonLabels: null,
+      commonAnnotations: null,
+      pod: Object.fromEntries(Object.keys(everything.pod).map((name) => [name, null])),
+      ingress: { enabled: true, annotations: null },
+    },
+  ],
   ['network policies turned off', { ...minimal, networkPolicy: { enabled: false } }],
   [
     'one replica of each component',

@@ -149,7 +149,8 @@ const comments: Readonly<Record<string, string>> = {
     'false leaves the numbers of user and group to the cluster, as OpenShift requires it. Elsewhere pods could not read their Secrets then.',
   ingress:
     'The host is that of settings.BASE_URL. Event streams must not be buffered and last long; name the addresses of the controller in settings.TRUSTED_PROXIES.',
-  httpRoute: 'The same for the Gateway API. 0s is no timeout.',
+  httpRoute:
+    'The same for the Gateway API. 0s is no timeout; empty leaves timeouts to the Gateway, for controllers that do not know them.',
   networkPolicy:
     'Each pod reaches what its component needs, and nothing else. Lists under `to`, clients and prometheus are peers; empty ones are every address.',
   'networkPolicy.clients': 'Who may connect to the gateway.',

@@ -128,6 +128,13 @@ describe('the pods of the chart', () => {
     expect(pods.get('audit')?.terminationGracePeriodSeconds).toBe(45);
   });
 
+  test('get that time also where a zero stands before the number', async () => {
+    const settings = { ...minimal.settings, SHUTDOWN_PAUSE_SECONDS: '020' };
+    const pods = podsByName(await render({ ...minimal, settings }));
+
+    expect(pods.get('gateway')?.terminationGracePeriodSeconds).toBe(55);
+  });
+
   test.for([
     ['an installation', minimal, 0],
     ['an evaluation', { evaluation: { enabled: true } }, 2],
@@ -240,6 +247,19 @@ describe('the values of a platform', () => {
     });
   });
 
+  test('of one component count where the same of all pods are null', async () => {
+    const own = everything.components.executor.pod;
+    const pod = Object.fromEntries(Object.keys(own).map((name) => [name, null]));
+    const { spec, metadata } =
+      (await render({ ...minimal, pod, components: { executor: { pod: own } } }))
+        .filter((each) => each.metadata.name === 'aag-executor')
+        .flatMap((each) => podOf(each) ?? [])[0] ?? {};
+
+    expect(metadata).toMatchObject({ labels: own.labels, annotations: own.annotations });
+    expect(spec).toMatchObject({ nodeSelector: own.nodeSelector, tolerations: own.tolerations });
+    expect(environmentOf(spec)).toMatchObject({ TZ: 'Europe/Zurich' });
+  });
+
   test('add variables and volumes to the pods of all components, and of one', () => {
     expect(pods.size).toBe(components.length + 1);
     for (const [name, pod] of pods) {
@@ -274,6 +294,20 @@ describe('the values of a platform', () => {
       },
     });
     expect(find('Service', 'gw-auth')).toMatchObject({ spec: { type: 'ClusterIP' } });
+  });
+
+  test('lead requests for the host of the address in small letters, with or without a timeout', async () => {
+    const settings = { BASE_URL: 'https://Gateway.Example.com' };
+    const httpRoute = { enabled: true, parentRefs: [{ name: 'public' }], timeout: '' };
+    const all = await render({ ...minimal, settings, ingress: { enabled: true }, httpRoute });
+    const specOf = (kind: string) => all.find((each) => each.kind === kind)?.['spec'];
+
+    expect(specOf('Ingress')).toMatchObject({ rules: [{ host: 'gateway.example.com' }] });
+    expect(specOf('HTTPRoute')).toMatchObject({ hostnames: ['gateway.example.com'] });
+    expect(JSON.stringify(specOf('HTTPRoute'))).not.toContain('timeouts');
+    expect(find('HTTPRoute', 'gw')).toMatchObject({
+      spec: { rules: [{ timeouts: { request: '0s', backendRequest: '0s' } }] },
+    });
   });
 
   test('say how fast a component is scaled', () => {
@@ -392,6 +426,11 @@ describe('the chart is refused when it is installed', () => {
       /httpRoute\.parentRefs/,
     ],
     [
+      'with names that a Service cannot have',
+      { ...minimal, fullnameOverride: 'My Gateway' },
+      /would begin with "My Gateway", .* set fullnameOverride to one of lower-case letters/,
+    ],
+    [
       'with an ingress for an address that names no host',
       { ...minimal, settings: { BASE_URL: 'https://:8443' }, ingress: { enabled: true } },
       /settings\.BASE_URL has no host/,
@@ -425,6 +464,18 @@ describe('the chart is refused when it is installed', () => {
     ],
   ])('%s', async ([, values, message]) => {
     await expect(render(values)).rejects.toThrow(message);
+  });
+
+  test('with a number as its name, unless fullnameOverride is set', async () => {
+    const releaseName = '1234';
+    await expect(renderChart({ ...releaseOf(minimal), releaseName })).rejects.toThrow(
+      'set fullnameOverride',
+    );
+    const objects = await renderChart({
+      ...releaseOf({ ...minimal, fullnameOverride: 'gateway' }),
+      releaseName,
+    });
+    expect(await checkKubeObjects(objects)).toEqual([]);
   });
 
   test.for([

@@ -34,7 +34,7 @@ spec:
     metadata:
       {{- include "aag.podMetadata" . | nindent 6 }}
     spec:
-      serviceAccountName: {{ $own.serviceAccount.name | default $name }}
+      serviceAccountName: {{ $own.serviceAccount.name | default $name | quote }}
       {{- include "aag.podBasics" . | nindent 6 }}
       # A component takes itself off the bus, and what a Service leads to waits SHUTDOWN_PAUSE_SECONDS by itself.
       terminationGracePeriodSeconds: {{ include "aag.stopSeconds" . }}
@@ -96,7 +96,7 @@ metadata:
 spec:
   type: {{ $service.type | default "ClusterIP" }}
   {{- with $service.loadBalancerClass }}
-  loadBalancerClass: {{ . }}
+  loadBalancerClass: {{ . | quote }}
   {{- end }}
   {{- with $service.externalTrafficPolicy }}
   externalTrafficPolicy: {{ . }}

@@ -1,12 +1,16 @@
 {{/* The name of the installation, with which the names of all objects begin. */}}
 {{- define "aag.name" -}}
-{{- .Values.fullnameOverride | default .Release.Name | trunc 40 | trimSuffix "-" -}}
+{{- $name := .Values.fullnameOverride | default .Release.Name | trunc 40 | trimSuffix "-" -}}
+{{- if not (regexMatch "^[a-z]([-a-z0-9]*[a-z0-9])?$" $name) -}}
+{{- fail (printf "The names of all objects would begin with %q, which is no name of a Service: set fullnameOverride to one of lower-case letters, digits and hyphens that begins with a letter." $name) -}}
+{{- end -}}
+{{- $name -}}
 {{- end -}}
 
 {{/* The labels by which an object is found; of (dict "root" . "name" component). They never change. */}}
 {{- define "aag.selector" -}}
 app.kubernetes.io/name: {{ .root.Chart.Name }}
-app.kubernetes.io/instance: {{ .root.Release.Name }}
+app.kubernetes.io/instance: {{ .root.Release.Name | quote }}
 app.kubernetes.io/component: {{ .name }}
 {{- end -}}
 
@@ -20,7 +24,7 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace 
 {{/* The labels of an object or pod: those of the chart, and those of the operator; of (dict "root" . "name" component "labels" labels for this object). */}}
 {{- define "aag.labels" -}}
 {{- $own := include "aag.ownLabels" . -}}
-{{- $more := mergeOverwrite dict .root.Values.commonLabels (.labels | default dict) -}}
+{{- $more := mergeOverwrite dict (.root.Values.commonLabels | default dict) (.labels | default dict) -}}
 {{- range $label, $_ := $more -}}
 {{- if hasKey (fromYaml $own) $label }}{{ fail (printf "The chart itself sets the label %s: remove it from your labels." $label) }}{{ end -}}
 {{- end -}}
@@ -32,10 +36,10 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace 
 
 {{/* The metadata of an object; of (dict "root" . "object" its name "name" component "labels" … "annotations" …), where the last two may be missing. */}}
 {{- define "aag.metadata" -}}
-name: {{ .object }}
+name: {{ .object | quote }}
 labels:
   {{- include "aag.labels" . | nindent 2 }}
-{{- with mergeOverwrite dict .root.Values.commonAnnotations (.annotations | default dict) }}
+{{- with mergeOverwrite dict (.root.Values.commonAnnotations | default dict) (.annotations | default dict) }}
 annotations:
   {{- toYaml . | nindent 2 }}
 {{- end }}
@@ -73,7 +77,7 @@ http://127.0.0.1:8080
 
 {{/* The host of that address, for which the ingress or the route takes requests. */}}
 {{- define "aag.host" -}}
-{{- required "settings.BASE_URL has no host: set it to an address such as https://gateway.example.com." (urlParse (include "aag.baseUrl" .)).hostname -}}
+{{- required "settings.BASE_URL has no host: set it to an address such as https://gateway.example.com." (urlParse (include "aag.baseUrl" .)).hostname | lower -}}
 {{- end -}}
 
 {{/* The Secret of a component; of (dict "root" . "name" component). */}}
@@ -127,7 +131,7 @@ capabilities:
 {{- end }}
 - name: secrets
   secret:
-    secretName: {{ include "aag.secret" (dict "root" .root "name" .process.name) }}
+    secretName: {{ include "aag.secret" (dict "root" .root "name" .process.name) | quote }}
     # 0440: the group is fsGroup.
     defaultMode: 288
     items:

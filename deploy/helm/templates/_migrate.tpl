@@ -26,7 +26,7 @@ spec:
     spec:
       restartPolicy: {{ if $isHook }}Never{{ else }}OnFailure{{ end }}
       # A hook runs before the service accounts of the release exist; it has no token of this one.
-      serviceAccountName: {{ (index $root.Values.components "migrate").serviceAccount.name | default "default" }}
+      serviceAccountName: {{ (index $root.Values.components "migrate").serviceAccount.name | default "default" | quote }}
       {{- include "aag.podBasics" . | nindent 6 }}
       securityContext:
         {{- include "aag.podSecurity" . | nindent 8 }}

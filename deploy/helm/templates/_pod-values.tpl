@@ -2,15 +2,17 @@
 {{- define "aag.podValues" -}}
 {{- $own := (index .root.Values.components .process.name | default dict).pod | default dict -}}
 {{- $values := dict -}}
-{{- range $key, $common := .root.Values.pod -}}
+{{- /* A key that is null in one of the two is missing there. */ -}}
+{{- range $key := concat (keys .root.Values.pod) (keys $own) | uniq -}}
+{{- $common := get $.root.Values.pod $key -}}
 {{- $value := get $own $key | default $common -}}
 {{- if has $key (list "labels" "annotations") -}}
-{{- $value = mergeOverwrite dict $common (get $own $key | default dict) -}}
+{{- $value = mergeOverwrite dict ($common | default dict) (get $own $key | default dict) -}}
 {{- else if hasPrefix "extra" $key -}}
 {{- $value = get $own $key | default list -}}
 {{- $replaced := list -}}
 {{- range $value }}{{ $replaced = append $replaced (.mountPath | default .name) }}{{ end -}}
-{{- range reverse $common -}}
+{{- range reverse ($common | default list) -}}
 {{- if not (has (.mountPath | default .name) $replaced) }}{{ $value = prepend $value . }}{{ end -}}
 {{- end -}}
 {{- end -}}
@@ -27,7 +29,7 @@ labels:
 annotations:
   # A pod reads its secrets when it starts. A new value here starts all pods again.
   agent-action-gateway/secrets-revision: {{ .root.Values.secrets.revision | toString | quote }}
-  {{- with mergeOverwrite dict .root.Values.commonAnnotations $pod.annotations }}
+  {{- with mergeOverwrite dict (.root.Values.commonAnnotations | default dict) ($pod.annotations | default dict) }}
   {{- toYaml . | nindent 2 }}
   {{- end }}
 {{- end -}}
@@ -54,9 +56,9 @@ affinity:
   {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- with $pod.priorityClassName }}
-priorityClassName: {{ . }}
+priorityClassName: {{ . | quote }}
 {{- end }}
-{{- $spread := $pod.topologySpreadConstraints -}}
+{{- $spread := $pod.topologySpreadConstraints | default list -}}
 {{- if and .process.healthPort (not $spread) -}}
 {{- range list "kubernetes.io/hostname" "topology.kubernetes.io/zone" -}}
 {{- $spread = append $spread (dict "maxSkew" 1 "topologyKey" . "whenUnsatisfiable" "ScheduleAnyway") -}}

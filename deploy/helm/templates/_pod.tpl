@@ -65,7 +65,7 @@ volumeMounts:
 {{- if and .process.hasProviderApps .root.Values.providerApps.secret }}
 - name: provider-apps
   secret:
-    secretName: {{ .root.Values.providerApps.secret }}
+    secretName: {{ .root.Values.providerApps.secret | quote }}
     defaultMode: 288
 {{- end }}
 {{- with (include "aag.podValues" . | fromYaml).extraVolumes }}
@@ -91,7 +91,8 @@ volumeMounts:
 {{- define "aag.stopSeconds" -}}
 {{- $pause := include "aag.setting" (dict "root" .root "name" "SHUTDOWN_PAUSE_SECONDS") -}}
 {{- if and $pause (has "SHUTDOWN_PAUSE_SECONDS" .process.settings) -}}
-{{ add (int $pause) 35 }}
+{{- /* int would read 020 as 16. */ -}}
+{{ add (atoi $pause) 35 }}
 {{- else -}}
 {{ .process.stopSeconds }}
 {{- end -}}

@@ -97,11 +97,11 @@ spec:
       spec:
         accessModes: [ReadWriteOnce]
         {{- with $own.storageClassName }}
-        storageClassName: {{ . }}
+        storageClassName: {{ . | quote }}
         {{- end }}
         resources:
           requests:
-            storage: {{ $own.storage }}
+            storage: {{ $own.storage | quote }}
 {{- if $root.Values.networkPolicy.enabled }}
 ---
 apiVersion: networking.k8s.io/v1
