@@ -92,6 +92,7 @@ export const everything = {
         type: 'LoadBalancer',
         annotations: { 'example.com/load-balancer': 'internal' },
         loadBalancerClass: 'example.com/network',
+        loadBalancerSourceRanges: ['192.0.2.0/24', '2001:db8::/32'],
         nodePort: 30_080,
         externalTrafficPolicy: 'Local',
       },

@@ -82,6 +82,7 @@ const schemasByName: Readonly<Record<string, object>> = {
   ports: listOf(port),
   ipv4: listOf(network),
   ipv6: listOf(network),
+  loadBalancerSourceRanges: listOf(network),
   // Defined once, because every component has these values.
   pod: { $ref: '#/definitions/pod' },
   type: { enum: ['ClusterIP', 'NodePort', 'LoadBalancer'] },

@@ -91,6 +91,7 @@ const serviceValues = {
   type: 'ClusterIP',
   annotations: {},
   loadBalancerClass: '',
+  loadBalancerSourceRanges: [],
   nodePort: 0,
   externalTrafficPolicy: '',
 };

@@ -289,6 +289,7 @@ describe('the values of a platform', () => {
       spec: {
         type: 'LoadBalancer',
         loadBalancerClass: 'example.com/network',
+        loadBalancerSourceRanges: ['192.0.2.0/24', '2001:db8::/32'],
         externalTrafficPolicy: 'Local',
         ports: [{ name: 'http', port: 8080, nodePort: 30_080 }],
       },

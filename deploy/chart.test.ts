@@ -235,6 +235,10 @@ describe('the values of the chart', () => {
     ['a number in a variable', { pod: { extraEnv: [{ name: 'TZ', value: 1 }] } }],
     ['a Service of auth for clients', { components: { auth: { service: { type: 'NodePort' } } } }],
     ['a wrong type of Service', { components: { gateway: { service: { type: 'Balancer' } } } }],
+    [
+      'a range that is no network',
+      { components: { gateway: { service: { loadBalancerSourceRanges: ['192.0.2.1'] } } } },
+    ],
     ['no CPU', { components: { audit: { autoscaling: { enabled: true, cpuPercent: 0 } } } }],
     ['a component with nothing below it', { components: { executor: null } }],
     ['no number of replicas', { components: { executor: { replicas: null } } }],

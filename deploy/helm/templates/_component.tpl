@@ -98,6 +98,10 @@ spec:
   {{- with $service.loadBalancerClass }}
   loadBalancerClass: {{ . | quote }}
   {{- end }}
+  {{- with $service.loadBalancerSourceRanges }}
+  loadBalancerSourceRanges:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
   {{- with $service.externalTrafficPolicy }}
   externalTrafficPolicy: {{ . }}
   {{- end }}
