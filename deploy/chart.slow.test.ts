@@ -595,7 +595,7 @@ test('every example of values in docs/kubernetes.md leads to objects that Kubern
     apiVersion === undefined ? values : (spec.source?.helm?.valuesObject ?? spec.values ?? []),
   );
 
-  expect(exampleValues).toHaveLength(6);
+  expect(exampleValues).toHaveLength(7);
   for (const values of exampleValues) {
     expect(await checkKubeObjects(await render({ ...minimal, ...values }))).toEqual([]);
   }
