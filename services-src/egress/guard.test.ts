@@ -404,7 +404,7 @@ it('ownAddressesOf lists every listener of the installation', () => {
     OAUTH_HOST: '0.0.0.0',
     OAUTH_PORT: 8081,
     NATS_URL: 'nats://executor:CANARY-password@127.0.0.1:4333, tls://nats-2,nats-3:4444?tls=off',
-    DATABASE_URL: 'postgres://executor:CANARY-password@db.internal:5433,db-2.internal/gateway',
+    DATABASE_URL: 'postgres://executor:CANARY-password@db.internal:5433/gateway',
     OTEL_EXPORTER_OTLP_ENDPOINT: 'https://telemetry.example',
     EGRESS_PROXY: 'http://proxy.internal:3128',
     HEALTH_PORT: 9104,
@@ -417,7 +417,6 @@ it('ownAddressesOf lists every listener of the installation', () => {
       'auth:8081',
       'proxy.internal:3128',
       'db.internal:5433',
-      'db-2.internal:5432',
       '127.0.0.1:4333',
       '127.0.0.1:6222',
       '127.0.0.1:8222',
@@ -433,4 +432,49 @@ it('ownAddressesOf lists every listener of the installation', () => {
   const socketSettings = { ...settings, PORT: 0, DATABASE_URL: 'postgres:///gateway?host=/run/pg' };
   expect(ownAddressesOf(socketSettings).listeners).not.toContain('0.0.0.0:0');
   expect(ownAddressesOf(socketSettings).listeners.join()).not.toContain('5432');
+});
+
+describe('every server to which the clients connect', () => {
+  const base = {
+    HOST: '127.0.0.1',
+    PORT: 8080,
+    NATS_URL: 'nats://nats',
+    DATABASE_URL: 'postgres:///',
+  };
+  const answers = {
+    'nats-1.corp': ['10.0.0.1'],
+    'nats-2.corp': ['10.0.0.2'],
+    'nats-2.corp.': ['10.0.0.2'],
+    'db.corp': ['10.0.0.3'],
+    other: ['10.0.0.4'],
+  };
+
+  it.each([
+    [{ NATS_URL: 'nats://nats-1.corp:4222/,nats://nats-2.corp:4333/' }, 'nats-1.corp:4222'],
+    [{ NATS_URL: 'nats://nats-1.corp:4222/,nats://nats-2.corp:4333/' }, 'nats-2.corp:4333'],
+    [{ NATS_URL: 'nats://u:p@nats-1.corp,TLS://u:p,nats-2.corp/?tls=off' }, '10.0.0.2:8222'],
+    [{ NATS_URL: 'nats://[::ffff:10.0.0.1]:4222' }, '10.0.0.1:4222'],
+    [{ NATS_URL: 'nats://[::ffff:10.0.0.1]:4222' }, '[::ffff:10.0.0.1]:4222'],
+    [{ DATABASE_URL: 'postgres:///gateway?host=db.corp' }, 'db.corp:5432'],
+    [{ DATABASE_URL: 'postgres://u:p@other:5433/gateway?host=db.corp' }, '10.0.0.3:5433'],
+    [{ DATABASE_URL: 'postgres:///gateway' }, '127.0.0.1:5432'],
+  ])('is refused with %j: %s', async (setting, place) => {
+    const { listeners: own, names } = ownAddressesOf({ ...base, ...setting });
+    const world = { own, names, answers, allow: '10.0.0.0/8,127.0.0.0/8' };
+    expect(await outcomeOf(`http://${place}/`, world)).toMatch(refusalPattern);
+    expect(await outcomeOf('http://other/', world)).toEqual(['10.0.0.4']);
+  });
+
+  it('is refused without the dot at the end of its name, where the proxy looks names up', async () => {
+    const { listeners: own, names } = ownAddressesOf({
+      ...base,
+      BASE_URL: 'https://gateway.example.',
+      NATS_URL: 'tls://nats.example.',
+    });
+    for (const place of ['nats.example:4222', 'nats.example.:4222', 'gateway.example']) {
+      expect(await outcomeOf(`https://${place}/`, { own, names, isResolvedByProxy: true })).toMatch(
+        refusalPattern,
+      );
+    }
+  });
 });

@@ -53,8 +53,6 @@ const defaultPorts: Readonly<Record<string, number>> = {
   'https:': 443,
   'nats:': 4222,
   'tls:': 4222,
-  'postgres:': 5432,
-  'postgresql:': 5432,
 };
 /**
  * The ports of NATS for clustering and monitoring. No setting names them, and neither authenticates
@@ -84,7 +82,7 @@ export function ownAddressesOf(settings: OwnSettings): OwnPlaces {
     listeners: [
       ...listeningAddresses.flatMap(({ host, port }) => (port === 0 ? [] : [`${host}:${port}`])),
       ...webPlaces.filter((place) => !isShared(place)),
-      ...placesOf(settings.DATABASE_URL),
+      ...databasePlacesOf(settings.DATABASE_URL),
       ...placesOf(settings.NATS_URL, natsPorts),
     ],
     names: [...placesOf(settings.BASE_URL), ...webPlaces.filter(isShared)],
@@ -93,19 +91,29 @@ export function ownAddressesOf(settings: OwnSettings): OwnPlaces {
 
 /**
  * `host:port` of each host in a URL, for the host's port and for `morePorts`. A URL of servers may
- * name several hosts, separated by commas. Each host may have a port, and may repeat the scheme and
- * the credentials.
+ * name several hosts, separated by commas. Each host may have a port, and may repeat the scheme, the
+ * credentials and a slash at the end.
  */
 function placesOf(text: string | undefined, morePorts: readonly number[] = []): string[] {
-  const [, protocol = '', rest = ''] = /^([a-z]+:)\/\/(.*)$/i.exec(text?.trim() ?? '') ?? [];
-  const authority = rest.replaceAll(/\s*,\s*(?:[a-z]+:\/\/)?/gi, ',').split(/[/?#]/, 1)[0] ?? '';
-  return authority.split(',').flatMap((place) => {
-    const url = URL.parse(`${protocol}//${place.slice(place.lastIndexOf('@') + 1)}`);
+  const [, protocol = '', hosts = ''] = /^([a-z]+:)\/\/([^?#]*)/i.exec(text?.trim() ?? '') ?? [];
+  return hosts.split(',').flatMap((entry) => {
+    const [place = ''] = entry.replace(/^\s*[a-z]+:\/\//i, '').split('/', 1);
+    const url = URL.parse(`${protocol}//${place.slice(place.lastIndexOf('@') + 1).trim()}`);
     const port = Number(url?.port) || (defaultPorts[protocol.toLowerCase()] ?? 0);
-    // A Postgres on a Unix socket has no host.
     if (url === null || url.hostname === '' || port === 0) return [];
     return [port, ...morePorts].map((each) => `${url.hostname}:${each}`);
   });
+}
+
+/**
+ * `host:port` of Postgres. The parameter `host` goes before the host of the URL, and may name the
+ * folder of a Unix socket instead. Without either, the driver connects to this machine.
+ */
+function databasePlacesOf(text: string): string[] {
+  const url = URL.parse(text);
+  const hosts = url?.searchParams.get('host') || url?.hostname || 'localhost';
+  if (hosts.startsWith('/')) return [];
+  return hosts.split(',').map((host) => `${host}:${url?.port || 5432}`);
 }
 
 interface Place {
@@ -181,11 +189,14 @@ function parsePlace(entry: string): Place {
   if (colonIndex < 0 || !Number.isInteger(port) || port < 1 || port > 65_535) {
     throw new TypeError(`own address "${entry}" is not host:port`);
   }
-  return { host: parseAddress(writtenHost)?.toString() ?? writtenHost, port };
+  const address = parseAddress(writtenHost);
+  const [ipv4] = address === undefined ? [] : embeddedAddressesOf(address);
+  return { host: (ipv4 ?? address)?.toString() ?? writtenHost, port };
 }
 
+/** The place as targets of calls are written, which have no dot at the end of their name. */
 function textOf({ host, port }: Place): string {
-  return `${host}:${port}`;
+  return `${host.replace(/\.$/, '')}:${port}`;
 }
 
 /**
