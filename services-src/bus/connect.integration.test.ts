@@ -34,6 +34,19 @@ test('the error about a NATS server that is absent or refuses the password names
   expect(absenceMessage).not.toContain('CANARY');
 });
 
+test.each([
+  ['nats://u:p@127.0.0.1:1,nats://u:7f3@127.0.0.1:', ''],
+  ['nats://u:p@localhost:1, nats://u:p@localhost:', '/'],
+  ['nats://localhost:1,localhost:', ''],
+])('the client tries each server of %s', async (start, end) => {
+  const info = { server_id: 'old', version: '2.9.10', proto: 1, max_payload: 1_048_576 };
+  const { port, close } = await startFakeServer(
+    `INFO ${JSON.stringify({ ...info, headers: true })}\r\n`,
+  );
+  expect(String(await connectAndFail(`${start}${port}${end}`))).toContain('is of version 2.9.10');
+  await close();
+});
+
 test('a NATS server that is too old is refused with an error that names the version needed', async () => {
   const info = {
     server_id: 'old',

@@ -80,9 +80,7 @@ interface Login {
 
 async function logIn({ name, servers, user, pass, tls }: Login & { name: BusUser }): Promise<Bus> {
   const inboxPrefix = `_INBOX_${name}`;
-  // The URL may contain credentials before each further host. They are removed, so that no message
-  // shows them.
-  const serversText = `NATS at ${servers.map((server) => server.replace(/^.*@/, '')).join(', ')}`;
+  const serversText = `NATS at ${servers.join(', ')}`;
   const nats = await connect({
     servers,
     name,
@@ -136,8 +134,8 @@ function messageOf(error: unknown): string {
 }
 
 /**
- * Parses `nats://user:password@host:port[,host:port][?tls=off]`, with percent-encoded credentials;
- * `tls://` requires TLS. Throws a `ConfigError` if the client could not verify the server's
+ * Parses `nats://user:password@host:port[,host:port][?tls=off]`, with percent-encoded credentials,
+ * which further hosts may repeat; `tls://` requires TLS. Throws a `ConfigError` if the client could not verify the server's
  * certificate, and for another parameter.
  */
 function parseNatsUrl({ url, caFile }: BusServer): Login {
@@ -148,12 +146,10 @@ function parseNatsUrl({ url, caFile }: BusServer): Login {
       'NATS_URL may end in ?tls=off after nats://…, and in no other parameter.',
     );
   }
-  const [first = '', ...others] = address.split(',');
+  const [first = '', ...others] = address.split(/\s*,\s*/);
   const parsedUrl = new URL(first);
-  const servers = [
-    parsedUrl.host,
-    ...others.map((otherServer) => otherServer.replace(/^(nats|tls):\/\//, '')),
-  ];
+  // The client would take digits of a repeated password for the port.
+  const servers = [parsedUrl.host, ...others.map((other) => other.replace(/^.*(:\/\/|@)/, ''))];
   const hosts = servers.map((server) => new URL(`nats://${server}`).hostname);
   const asksForTls =
     mayUseTls &&
