@@ -48,6 +48,7 @@ test.each([
   ['Use GET /v1/search.', 'Use "action-gateway search".'],
   ['`available` lists those there are.', '"action-gateway services list" lists those there are.'],
   ['other_field is of no option.', 'other_field is of no option.'],
+  ['It may not go to host.example.com, name.com.', 'It may not go to host.example.com, name.com.'],
 ])('the sentence "%s" of an error is printed as "%s"', (message, said) => {
   expect(say(setSecret, message)).toEqual([said, ['']]);
 });

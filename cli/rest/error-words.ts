@@ -87,8 +87,13 @@ function sayFields(fields: Fields, message: string): string {
     (said, [name, word]) => (/^[\w.]+$/.test(name) ? said : said.replaceAll(name, word)),
     message,
   );
+  const nestedFields = Object.fromEntries(
+    Object.entries(fields).filter(([name]) => name.includes('.')),
+  );
   return text.replaceAll(fieldPattern, (found, verb = '', path: string, value = '') => {
-    const word = /[_.]/.test(path) || value !== '' ? sayPath(fields, path) : undefined;
+    // `data.example.com` is a host, and no member of the field `data`.
+    const knownFields = /^[a-z]+\.\D/.test(path) ? nestedFields : fields;
+    const word = /[_.]/.test(path) || value !== '' ? sayPath(knownFields, path) : undefined;
     if (word === undefined) return found;
     if (verb === '') return word;
     return `${verb === 'send' ? 'add' : 'with'} ${word}`;
