@@ -45,6 +45,21 @@ const difference = {
   auth: { added: [], removed: [], changed: ['token'], combinations: false },
 };
 
+test('services upgrade prints no command and no line that a gateway has made up', async () => {
+  const service = { name: 'github', status: 'ready.\nforged' };
+  await using world = await startWorld({
+    answerRest: answerFrom({
+      'POST /v1/services/github/upgrade': { from: 1, to: '2;forged', difference, service },
+    }),
+  });
+  expect(await world.runHere('services', 'upgrade', 'github', '--dry-run')).toMatchObject({
+    stderr: expect.stringContaining(` services upgrade github --version '2;forged'\n`),
+  });
+  expect(await world.runHere('services', 'upgrade', 'github')).toMatchObject({
+    stderr: expect.not.stringMatching(/^forged/m),
+  });
+});
+
 test('services upgrade prints what a newer version changes, and a dry run says how to take it', async () => {
   const service = { name: 'github', status: 'ready', template_version: 2 };
   const rules_that_stop = [{ id: 'r1', pattern: 'github:create_issue:acme/*' }];
@@ -76,6 +91,14 @@ test('services upgrade prints what a newer version changes, and a dry run says h
     { dry_run: true },
     { version: 2, credentials: { secrets: { token: 't' } } },
   ]);
+  const options = ['--secret', 'token=t', '--connection', 'me', '--variable', "site=it's"];
+  expect(
+    await world.runHere('services', 'upgrade', 'github', '--dry-run', ...options),
+  ).toMatchObject({
+    stderr: expect.stringContaining(
+      `services upgrade github --version 2 --secret 'token=t' --connection me --variable 'site=it'\\''s'\n`,
+    ),
+  });
   const wrong = await world.runHere('services', 'upgrade', 'github', '--version', 'new');
   expect(wrong).toMatchObject({ code: 2, stderr: '--version is a number.' });
   expect(await world.runHere('services', 'upgrade', 'none')).toMatchObject({ code: 1 });

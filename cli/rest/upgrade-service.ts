@@ -2,7 +2,7 @@ import type { z } from 'zod';
 
 import type { upgradeReply } from '#contracts/http/services';
 import type { TemplateDifference } from '#contracts/http/templates';
-import { quoteForShell } from '../words.ts';
+import { quoteForShell, spellLineEnds } from '../words.ts';
 import type { RestCall } from './command.ts';
 import { readPairs, readVersionOption } from './input.ts';
 import type { Answer, Cell } from './output.ts';
@@ -23,8 +23,9 @@ interface UpgradeOptions {
 export async function upgradeService({
   api,
   args: [name = ''],
-  options: { dryRun, version, secret, connection, variable },
+  options,
 }: RestCall<UpgradeOptions>): Promise<Answer> {
+  const { dryRun, version, secret, connection, variable } = options;
   const wantedVersion = readVersionOption(version);
   const credentials = {
     ...(secret !== undefined && { secrets: readPairs(secret, '--secret', 'scheme=name') }),
@@ -48,7 +49,7 @@ export async function upgradeService({
   const sentence =
     dryRun === undefined
       ? `${name} has version ${to} of its template instead of version ${from}, and is ${service.status}.`
-      : `Nothing is changed. To upgrade from version ${from} to this one: action-gateway services upgrade ${quoteForShell(name)} --version ${to}`;
+      : `Nothing is changed. To upgrade from version ${from} to this one: ${commandOf(name, to, options)}`;
   return {
     data: upgrade,
     show: {
@@ -62,8 +63,27 @@ export async function upgradeService({
       sentence,
       ...(rules === undefined ? ['Rules that match nothing any more could not be read.'] : []),
       ...describeAddedHosts(service),
-    ].join('\n'),
+    ]
+      .map(spellLineEnds)
+      .join('\n'),
   };
+}
+
+/** The command that does what a dry run has only said. */
+function commandOf(
+  name: string,
+  version: number,
+  { secret = [], connection, variable = [] }: UpgradeOptions,
+): string {
+  return [
+    ['action-gateway services upgrade', name],
+    ['--version', String(version)],
+    ...secret.map((each) => ['--secret', each]),
+    ...(connection === undefined ? [] : [['--connection', connection]]),
+    ...variable.map((each) => ['--variable', each]),
+  ]
+    .map(([option = '', value = '']) => `${option} ${quoteForShell(value)}`)
+    .join(' ');
 }
 
 function listDifferences({ actions, hosts, base_url: url, auth }: TemplateDifference): Cell[][] {
