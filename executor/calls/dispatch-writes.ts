@@ -19,6 +19,8 @@ export interface DispatchWrites {
  * as long as a common statement, and cost more.
  */
 const aloneMax = 4;
+/** How long other writes wait for a write that is alone. Its row may be held by another executor. */
+const aloneWaitMs = 100;
 const groupRowsMax = 64;
 const groupCharactersMax = 1_048_576;
 
@@ -47,7 +49,11 @@ export function createDispatchWrites(db: Database): DispatchWrites {
           return isStored;
         };
         const [first] = group;
-        if (group.length === 1 && first !== undefined) return [await writeAlone(first)];
+        if (group.length === 1 && first !== undefined) {
+          const written = writeAlone(first);
+          await waitFor(written, aloneWaitMs);
+          return [written];
+        }
         const areStored = await writeGroup(db, group);
         for (const { event } of group.filter((_, at) => areStored[at])) db.markEvents(event);
         // Another executor may hold the row of an item that was not stored.
@@ -71,4 +77,14 @@ export function createDispatchWrites(db: Database): DispatchWrites {
       charactersOf: ({ outcome }) => outcome.length,
     }),
   };
+}
+
+/** Waits until the promise is settled, at most for this time. */
+async function waitFor(promise: Promise<unknown>, waitMs: number): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const timeUp = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, waitMs);
+  });
+  await Promise.race([promise.catch(() => undefined), timeUp]);
+  clearTimeout(timer);
 }

@@ -591,30 +591,36 @@ describe('a non-read that cannot be recorded', () => {
     expect(await world.sql`select from executor.outbox where org_id = ${orgId}`).toHaveLength(58);
   });
 
-  test('does not delay the outcomes of other calls while another executor holds its row', async () => {
-    await using db = openExecutorDatabase();
-    const writes = createDispatchWrites(db);
-    const { orgId, eventOf, dispatches } = createDispatches();
-    await Promise.all(dispatches.map((dispatch) => writes.claim({ dispatch, event: eventOf() })));
-    const heldId = dispatches[20]?.dispatchId ?? '';
-    const finished: string[] = [];
-    let finishing: Promise<unknown> | undefined;
-    await world.sql.begin(async (tx) => {
-      await tx`select from executor.dispatch where dispatch_id = ${heldId} for update`;
-      finishing = Promise.all(
-        dispatches.map(async ({ dispatchId, leaseToken }) => {
-          const outcome = dispatchId;
-          await writes.finish({ orgId, dispatchId, leaseToken, outcome, event: eventOf() });
-          finished.push(dispatchId);
-        }),
-      );
-      await expect.poll(() => finished.length).toBe(29);
-      expect(finished).not.toContain(heldId);
-    });
-    await finishing;
-    expect(finished).toHaveLength(30);
-    expect(await world.sql`select from executor.outbox where org_id = ${orgId}`).toHaveLength(60);
-  });
+  test.for([
+    ['alone', 0],
+    ['with others', 20],
+  ] as const)(
+    'does not delay the outcomes of other calls while another executor holds its row, which is written %s',
+    async ([, heldAt]) => {
+      await using db = openExecutorDatabase();
+      const writes = createDispatchWrites(db);
+      const { orgId, eventOf, dispatches } = createDispatches();
+      await Promise.all(dispatches.map((dispatch) => writes.claim({ dispatch, event: eventOf() })));
+      const heldId = dispatches[heldAt]?.dispatchId ?? '';
+      const finished: string[] = [];
+      let finishing: Promise<unknown> | undefined;
+      await world.sql.begin(async (tx) => {
+        await tx`select from executor.dispatch where dispatch_id = ${heldId} for update`;
+        finishing = Promise.all(
+          dispatches.map(async ({ dispatchId, leaseToken }) => {
+            const outcome = dispatchId;
+            await writes.finish({ orgId, dispatchId, leaseToken, outcome, event: eventOf() });
+            finished.push(dispatchId);
+          }),
+        );
+        await expect.poll(() => finished.length).toBe(29);
+        expect(finished).not.toContain(heldId);
+      });
+      await finishing;
+      expect(finished).toHaveLength(30);
+      expect(await world.sql`select from executor.outbox where org_id = ${orgId}`).toHaveLength(60);
+    },
+  );
 
   test('leaves no row when the connection was lost after the commit', async () => {
     await using db = openExecutorDatabase();
