@@ -47,10 +47,31 @@ test.each([
   ['The name is English here, and so is value.', 'The name is English here, and so is value.'],
   ['Use GET /v1/search.', 'Use "action-gateway search".'],
   ['`available` lists those there are.', '"action-gateway services list" lists those there are.'],
+  [
+    'Ask for another with service_auth (request_service) or POST /v1/requests.',
+    'Ask for another with "action-gateway call platform request_service"; people connect one with "action-gateway services connect".',
+  ],
+  [
+    'An agent asks for what it needs with the tool service_auth or POST /v1/requests.',
+    'An agent asks for what it needs with "action-gateway call platform request_service".',
+  ],
   ['other_field is of no option.', 'other_field is of no option.'],
   ['It may not go to host.example.com, name.com.', 'It may not go to host.example.com, name.com.'],
 ])('the sentence "%s" of an error is printed as "%s"', (message, said) => {
   expect(say(setSecret, message)).toEqual([said, ['']]);
+});
+
+test('the sentence about the next step names commands too', () => {
+  const next = {
+    method: 'GET',
+    path: '/v1/search',
+    say: 'Ask for it with POST /v1/requests.',
+  } as const;
+  const envelope = { error: 'unknown_service', message: '', request_id: 'r', next } as const;
+  expect(sayInWordsOf(call, envelope).next).toEqual({
+    ...next,
+    say: 'Ask for it with "action-gateway call platform request_service".',
+  });
 });
 
 test('a wrong field is named by its option or argument', () => {

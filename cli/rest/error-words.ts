@@ -12,8 +12,17 @@ export interface WordedRow extends Pick<CommandRow, 'usage' | 'options'> {
   readonly fields?: Fields;
 }
 
-/** What messages to all commands may name. */
+/** The action of the gateway's own service by which the caller asks a person for something. */
+const requestCommand = '"action-gateway call platform request_service"';
+
+/**
+ * What messages to all commands may name. Of two entries that fit, the first one counts.
+ * `service_auth` is a tool of MCP.
+ */
 const commonFields: Fields = {
+  'service_auth (request_service) or POST /v1/requests': `${requestCommand}; people connect one with "action-gateway services connect"`,
+  'the tool service_auth or POST /v1/requests': requestCommand,
+  'POST /v1/requests': requestCommand,
   'GET /v1/search': '"action-gateway search"',
   '`available`': '"action-gateway services list"',
 };
@@ -28,7 +37,7 @@ const fieldPattern = /(?:\b(send|under) )?\b([a-z]+(?:[_.][\w-]+)*)(: true)?/g;
  * of the request.
  */
 export function sayInWordsOf(row: WordedRow, envelope: ErrorEnvelope): ErrorEnvelope {
-  const { error, message, issues } = envelope;
+  const { error, message, issues, next } = envelope;
   const fields = { ...fieldsOf(row), ...commonFields, ...row.fields };
   // Such an error is about the parameters of the action, which may be called like an option.
   const isAboutParams = error === 'invalid_params' && takesParams(row);
@@ -51,6 +60,7 @@ export function sayInWordsOf(row: WordedRow, envelope: ErrorEnvelope): ErrorEnve
           paths.includes(word) ? `${start}${say(word)}` : text,
         ),
     ...(wrongFields.length > 0 && { issues: wrongFields.map(sayIssue) }),
+    ...(next?.say !== undefined && { next: { ...next, say: sayFields(fields, next.say) } }),
   } as ErrorEnvelope;
 }
 
