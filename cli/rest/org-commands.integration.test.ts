@@ -208,18 +208,28 @@ test('validating or saving a template that has errors prints them and ends with 
   expect(missing).toMatchObject({ code: 2, stderr: expect.stringContaining('cannot be read') });
 });
 
-test('services list names the credentials that a provider refused', async () => {
+test('services list and services show name the credentials that a provider refused', async () => {
   const service = { name: 'github', tier: 'org', title: 'GitHub', status: 'ready' };
   const refused = [
     { kind: 'secret', name: 'org/github_token', refused_at: '2026-01-01T00:00:00Z' },
     { kind: 'connection', name: 'github', refused_at: '2026-01-01T00:00:00Z' },
   ];
   await using world = await startWorld({
-    answerRest: answerFrom({ 'GET /v1/services': pageOf({ ...service, refused }, service) }),
+    answerRest: answerFrom({
+      'GET /v1/services': pageOf({ ...service, refused }, service),
+      'GET /v1/services/github': { name: 'github', status: 'ready', refused, actions: [{}] },
+    }),
   });
   const { stdout } = await world.runHere('services', 'list');
   const cells = stdout.split('\n').map((line) => line.split('\t').slice(5));
   expect(cells).toEqual([['secret org/github_token, connection github'], [''], []]);
+  const shown = await world.runHere('services', 'show', 'github');
+  expect(shown.stdout.replaceAll(/: +/g, ': ').split('\n')).toEqual([
+    'name: github',
+    'status: ready',
+    'refused: secret org/github_token, since 2026-01-01T00:00:00Z; connection github, since 2026-01-01T00:00:00Z',
+    '',
+  ]);
 });
 
 test('webhooks show says what became of the last delivery', async () => {

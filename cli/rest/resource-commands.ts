@@ -36,16 +36,17 @@ export function listCommand<Item>(
 }
 
 /**
- * `action-gateway <many> show <one>`: shows the members of the entry, without those in `omitted`.
+ * `action-gateway <many> show <one>`: shows the members of the entry, or those that `toShown`
+ * makes of them.
  */
-export function showCommand<Item>(
+export function showCommand<Item extends object>(
   resource: Findable<Item>,
   about: About,
-  omitted: readonly string[] = [],
+  toShown?: (item: Item) => object,
 ): CommandRow {
   const usage = `${resource.many} show ${argumentsOf(resource)}`;
   const row = { usage, fields: fieldsOf(resource), ...about };
-  return restCommand(row, async () => (await load()).showItem(resource, omitted));
+  return restCommand(row, async () => (await load()).showItem(resource, toShown));
 }
 
 /** A command that deletes or changes an entry, and takes no further options. */

@@ -35,14 +35,14 @@ export function listItems<Item>(
   };
 }
 
-/** Shows the members of one entry. */
-export function showItem<Item>(
+/** Shows the members of one entry, or those that `toShown` makes of them. */
+export function showItem<Item extends object>(
   resource: Findable<Item>,
-  omitted: readonly string[],
+  toShown: (item: Item) => object = (item) => item,
 ): RestHandler<object> {
   return async ({ api, args }) => {
-    const item = await api.request<object>('GET', await findItemPath(api, resource, args));
-    return { data: item, show: { facts: factsOf(item, omitted) } };
+    const item = await api.request<Item>('GET', await findItemPath(api, resource, args));
+    return { data: item, show: { facts: factsOf(toShown(item)) } };
   };
 }
 
@@ -72,12 +72,9 @@ export function changeItem<Item>(
  * The members of an object in a form for a person. Objects, and lists that do not contain only
  * strings, are shown as JSON.
  */
-export function factsOf(
-  item: object,
-  omitted: readonly string[] = [],
-): (readonly [string, Cell])[] {
+export function factsOf(item: object): (readonly [string, Cell])[] {
   return Object.entries(item)
-    .filter(([name, value]) => value !== null && !omitted.includes(name))
+    .filter(([, value]) => value !== null)
     .map(([name, value]) => [name.replaceAll('_', ' '), factOf(value)] as const);
 }
 

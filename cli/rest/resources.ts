@@ -109,6 +109,18 @@ export const services: Resource<ConnectedService> = {
   },
 };
 
+/** A service as `services show` prints it: without its actions, of which there may be hundreds. */
+export function toShownService(service: ConnectedService): object {
+  const refused = service.refused?.map(
+    ({ kind, name, refused_at: at }) => `${kind} ${name}, since ${at}`,
+  );
+  return {
+    ...service,
+    actions: null,
+    ...(refused !== undefined && { refused: refused.join('; ') }),
+  };
+}
+
 export const templates: Resource<Template> = {
   one: 'template',
   many: 'templates',

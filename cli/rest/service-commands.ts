@@ -1,14 +1,14 @@
 import type { CommandRow, OptionRow } from '../command.ts';
 import { restCommand } from './command.ts';
 import { changeCommand, listCommand, showCommand } from './resource-commands.ts';
-import { services, templates } from './resources.ts';
+import { services, templates, toShownService } from './resources.ts';
 
 const orgOption: OptionRow = ['--org', 'of the org, for all its members'];
 
 /** Commands about services and the templates that they are made from. */
 export const serviceCommands: readonly CommandRow[] = [
   listCommand(services, { about: 'List connected services.' }),
-  showCommand(services, { about: 'Show a service.' }, ['actions']),
+  showCommand(services, { about: 'Show a service.' }, toShownService),
   restCommand(
     {
       usage: 'services connect <template>',
