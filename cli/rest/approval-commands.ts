@@ -15,7 +15,7 @@ export const approvalCommands: readonly CommandRow[] = [
           '--status <status>',
           'open (default), decided, pending, bubbled, allowed, denied, expired',
         ],
-        ['--requester <id>', 'asked for by this identity'],
+        ['--requester <agent>', 'asked for by this agent'],
         ['--service <name>', 'of this service'],
         ['--risk <risk>', 'low, med or high'],
         ['--search <words>', 'with these words'],

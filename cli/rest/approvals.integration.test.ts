@@ -20,6 +20,38 @@ const approvalWith = (execution: object) => ({
   execution,
 });
 
+test('approvals list takes the name of a requester, and an ambiguous name is refused', async () => {
+  const others = ['2', '3'].map((digit) => id.replace(/1$/, digit));
+  await using world = await startWorld({
+    answerRest: answerFrom({
+      ...openApprovals,
+      'GET /v1/identities': pageOf(
+        { id, path: ['ann', 'bot'] },
+        { id: others[0], path: ['ben', 'bot'] },
+        { id: others[1], path: ['ben'] },
+      ),
+    }),
+  });
+  const list = (requester: string) => world.runHere('approvals', 'list', '--requester', requester);
+  for (const requester of ['ann/bot', 'ben', id]) {
+    expect(await list(requester)).toMatchObject({ code: 0 });
+  }
+  const paths = world.gateway.calls.map(({ path }) => path);
+  expect(paths.flatMap((path) => /requester=([^&]*)/.exec(path)?.[1] ?? [])).toEqual([
+    id,
+    others[1],
+    id,
+  ]);
+  expect(await list('bot')).toMatchObject({
+    code: 2,
+    stderr: `"bot" is the name of 2 agents: write ann/bot (id ${id}) or ben/bot (id ${others[0]}).`,
+  });
+  expect(await list('eve')).toMatchObject({
+    code: 2,
+    stderr: 'There is no agent or user "eve": see "action-gateway agents list".',
+  });
+});
+
 test.each([
   [
     { status: 'executed', http_status_code: 200, result: { status_code: 200, body: { a: 1 } } },

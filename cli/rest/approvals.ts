@@ -8,6 +8,8 @@ import { askYes, canAsk } from './input.ts';
 import { readLimit } from './limit.ts';
 import { formatJson } from './output.ts';
 import type { Answer } from './output.ts';
+import { findId } from './resource-handlers.ts';
+import { requesters } from './resources.ts';
 import { checkTtl } from './time.ts';
 
 interface ListOptions {
@@ -28,7 +30,7 @@ export async function listApprovals({ api, options }: RestCall<ListOptions>): Pr
   const { status = 'open', requester, service, risk, search, mine } = options;
   const query = {
     status,
-    requester,
+    requester: requester && (await findId(api, requesters, requester)),
     service,
     risk,
     q: search,

@@ -92,7 +92,9 @@ test('an agent is found by its path or by a unique name, and an ambiguous name c
   expect(await world.runHere('agents', 'restore', 'ben/bot')).toMatchObject({ code: 0 });
   const ambiguousName = await world.runHere('agents', 'archive', 'bot');
   expect(ambiguousName).toMatchObject({ code: 2, stdout: '' });
-  expect(ambiguousName.stderr).toContain('write ann/bot or ben/bot');
+  expect(ambiguousName.stderr).toContain(
+    `write ann/bot (id ${idOf('4')}) or ben/bot (id ${idOf('5')}).`,
+  );
   const nameOfPerson = await world.runHere('agents', 'archive', 'ann');
   expect(nameOfPerson).toMatchObject({
     code: 2,

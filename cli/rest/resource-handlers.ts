@@ -124,6 +124,6 @@ export async function findId<Item>(
   throw misuse(
     foundItems.length === 0
       ? `There is no ${one} "${word}": see "action-gateway ${many} list".`
-      : `"${word}" is the name of ${foundItems.length} ${many}: write ${foundItems.map((item) => namesOf(item)[0] ?? item.id).join(' or ')}, or the id.`,
+      : `"${word}" is the name of ${foundItems.length} ${many}: write ${foundItems.map((item) => `${namesOf(item)[0] ?? one} (id ${item.id})`).join(' or ')}.`,
   );
 }

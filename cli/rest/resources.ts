@@ -4,7 +4,7 @@ import type { Secret } from '#contracts/http/secrets';
 import type { ConnectedService } from '#contracts/http/services';
 import type { Template } from '#contracts/http/templates';
 import type { Webhook } from '#contracts/http/webhooks';
-import type { Resource } from './resource.ts';
+import type { Findable, Resource } from './resource.ts';
 
 /** Agents and subagents. A person names them by path (`ann/bot`) or by their own name. */
 export const agents: Resource<Identity> = {
@@ -24,6 +24,14 @@ export const agents: Resource<Identity> = {
     EXPIRES: ({ expires_at }) => expires_at,
     ID: ({ id }) => id,
   },
+};
+
+/** Everybody who may have asked for an approval. A person names them as they name agents. */
+export const requesters: Findable<Identity> = {
+  one: 'agent or user',
+  many: 'agents',
+  path: agents.path,
+  namesOf: ({ path }) => [path.join('/'), path.at(-1)],
 };
 
 function comparePaths(one: readonly string[], other: readonly string[]): number {
