@@ -2,6 +2,7 @@ import type { ErrorEnvelope } from '#contracts/http/errors';
 import { readAnswerBody } from '../answer-body.ts';
 import { accessWithKey, accessWithLogin } from '../credential/access.ts';
 import type { Access } from '../credential/access.ts';
+import type { ActsAs } from '../credential/oauth.ts';
 import { adviseOnAddress } from '../address.ts';
 import { exitCodes } from '../exit-codes.ts';
 import { Refusal, misuse, reasonOf } from '../refusal.ts';
@@ -41,6 +42,8 @@ export interface Api {
   readonly gateway: string;
   /** A name of the credential for a person: `the profile "default"`, `the agent key`. */
   readonly credential: string;
+  /** For whom the credential stands. An agent decides on none of its own calls with its key. */
+  readonly actsAs: ActsAs;
   /**
    * Sends one request. The caller chooses the type of the answer, which is not checked: the
    * contract of the route guarantees it.
@@ -78,7 +81,10 @@ export async function openApi(
       'ACTION_GATEWAY_PROFILE names no gateway for the agent key: set ACTION_GATEWAY_URL, or unset ACTION_GATEWAY_PROFILE or the key.',
     );
   }
-  if (key !== undefined) return createApi(accessWithKey(key, url), 'the agent key');
+  if (key !== undefined) {
+    const access = accessWithKey(key, url);
+    return createApi(access, { credential: 'the agent key', actsAs: 'agent' });
+  }
   const profile = readProfileSetting(options.profile, environment);
   const loginCommand = [
     'action-gateway login',
@@ -90,10 +96,10 @@ export async function openApi(
     loginCommand,
     actsAs: 'user',
   });
-  return createApi(access, `the profile "${profile}"`);
+  return createApi(access, { credential: `the profile "${profile}"`, actsAs: 'user' });
 }
 
-function createApi(access: Access, credential: string): Api {
+function createApi(access: Access, holder: Pick<Api, 'credential' | 'actsAs'>): Api {
   const open: Api['open'] = async (path, parts) => {
     const send = (token: string) => sendRequest(access.gateway, path, { ...parts, token });
     const token = access.token();
@@ -124,7 +130,7 @@ function createApi(access: Access, credential: string): Api {
   };
   return {
     gateway: access.gateway,
-    credential,
+    ...holder,
     open,
     request,
     list: async <T>(path: `/v1/${string}`, query: Query, limit: number) => {

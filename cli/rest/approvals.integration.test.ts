@@ -142,6 +142,39 @@ const pending = {
   poll_after_ms: 1,
 };
 
+test('a call that waits tells an agent who decides and how to wait, and only a person how to decide', async () => {
+  await using world = await startWorld({
+    answerRest: ({ response }) => void response.end(JSON.stringify(pending)),
+  });
+  const args = ['call', 'mail', 'send', '--idempotency-key', 'k'];
+  const environment = {
+    ACTION_GATEWAY_KEY: 'aak_CANARYkey',
+    ACTION_GATEWAY_URL: world.gateway.url,
+  };
+  const waysToResult = [
+    'To wait for the decision: the same command with --wait --idempotency-key k',
+    'The result afterwards: action-gateway approvals show a-1',
+    '',
+  ];
+  const asAgent = await world.runHereAs(environment, ...args);
+  expect({ ...asAgent, stderr: asAgent.stderr.split('\n') }).toEqual({
+    code: 5,
+    stdout: '',
+    stderr: [
+      'Waits for approval: Send a mail',
+      'Your user, or an agent above you, decides at http://gateway.example/approvals/a-1',
+      ...waysToResult,
+    ],
+  });
+  const asPerson = await world.runHere(...args);
+  expect(asPerson.stderr.split('\n')).toEqual([
+    'Waits for approval: Send a mail',
+    'Decide at http://gateway.example/approvals/a-1',
+    'or with: action-gateway approvals allow a-1',
+    ...waysToResult,
+  ]);
+});
+
 test('when waiting ends without a decision, the program says so, and mentions the approval only once', async () => {
   await using world = await startWorld({
     answerRest: ({ response }) => void response.end(JSON.stringify(pending)),
@@ -179,5 +212,5 @@ test('when the gateway does not answer until waiting ends, the call still waits 
   });
   const { code, stderr } = await world.runHere('call', 'mail', 'send', '--wait', '1s');
   expect(code).toBe(5);
-  expect(stderr).toContain('The gateway does not answer. The result afterwards:');
+  expect(stderr).toContain('The gateway does not answer.\nTo wait for the decision:');
 });

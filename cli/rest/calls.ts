@@ -109,18 +109,27 @@ async function perform(
   const key = idempotencyKey === undefined ? randomUUID() : readIdempotencyKey(idempotencyKey);
   const headers = { [idempotencyHeader]: key };
   const reply = await api.request<CallReply>('POST', '/v1/actions/call', { body, headers });
-  if (reply.status !== 'pending_approval' || waitMs === undefined) return answerOf(reply);
-  printNote(describePending(reply));
-  return waitForDecision(api, reply, waitMs);
+  if (reply.status !== 'pending_approval') return answerOf(reply);
+  const pending = { reply, key, actsAs: api.actsAs };
+  if (waitMs === undefined) return answerOfPending(pending, describePending(pending));
+  printNote(describePending(pending));
+  return waitForDecision(api, pending, waitMs);
+}
+
+/** A call that waits for a decision, with its idempotency key and with who has made it. */
+interface PendingCall extends Pick<Api, 'actsAs'> {
+  readonly reply: Pending;
+  readonly key: string;
 }
 
 /**
  * Asks for the result repeatedly, until the call has ended or the waiting time is over. It asks
  * again when the gateway does not answer.
  */
-async function waitForDecision(api: Api, pending: Pending, waitMs: number): Promise<Answer> {
+async function waitForDecision(api: Api, pending: PendingCall, waitMs: number): Promise<Answer> {
+  const { approval_id, poll_after_ms: pollMs } = pending.reply;
   const endsAtMs = performance.now() + waitMs;
-  let pauseMs = pending.poll_after_ms;
+  let pauseMs = pollMs;
   let failures = 0;
   let state = 'Nobody has decided yet.';
   for (;;) {
@@ -128,7 +137,7 @@ async function waitForDecision(api: Api, pending: Pending, waitMs: number): Prom
     if (remainingMs <= 0) break;
     await sleep(Math.min(Math.max(pollMsMin, pauseMs), remainingMs));
     try {
-      const body = { approval_id: pending.approval_id };
+      const body = { approval_id };
       const reply = await api.request<CallReply>('POST', '/v1/actions/call', { body });
       if (reply.status !== 'pending_approval') return answerOf(reply);
       failures = 0;
@@ -137,7 +146,7 @@ async function waitForDecision(api: Api, pending: Pending, waitMs: number): Prom
     } catch (error) {
       if (isRunning(error)) {
         failures = 0;
-        pauseMs = pending.poll_after_ms;
+        pauseMs = pollMs;
         state = 'The call is being made.';
       } else if (isNoAnswer(error)) {
         failures += 1;
@@ -146,28 +155,30 @@ async function waitForDecision(api: Api, pending: Pending, waitMs: number): Prom
       } else throw error;
     }
   }
-  return { ...answerOf(pending), note: `${state} ${describeWayToResult(pending)}` };
+  return answerOfPending(pending, state);
 }
 
 function isRunning(error: unknown): boolean {
   return error instanceof GatewayRefusal && error.envelope.error === 'execution_in_progress';
 }
 
-function answerOf(reply: CallReply): Answer {
+/** The answer when nobody has decided. The note also says how to get the result later. */
+function answerOfPending(pending: PendingCall, note: string): Answer {
+  return {
+    data: pending.reply,
+    show: { text: '' },
+    note: `${note}\n${describeWaysToResult(pending)}`,
+    exitCode: exitCodes.waiting,
+  };
+}
+
+function answerOf(reply: Exclude<CallReply, Pending>): Answer {
   if (reply.status === 'denied') {
     return {
       data: reply,
       show: { text: '' },
       note: `Denied: ${spellLineEnds(reply.reason)}`,
       exitCode: exitCodes.denied,
-    };
-  }
-  if (reply.status === 'pending_approval') {
-    return {
-      data: reply,
-      show: { text: '' },
-      note: `${describePending(reply)}\n${describeWayToResult(reply)}`,
-      exitCode: exitCodes.waiting,
     };
   }
   const { result, action_description: description } = reply;
@@ -181,14 +192,20 @@ function answerOf(reply: CallReply): Answer {
   };
 }
 
-function describePending(pending: Pending): string {
+/** Says who decides. The program suggests a decision only to people. */
+function describePending({ reply, actsAs }: PendingCall): string {
+  const { approval_url: url, approval_id: id } = reply;
   return [
-    `Waits for approval: ${spellLineEnds(pending.action_description)}`,
-    `Decide at ${pending.approval_url}`,
-    `or with: action-gateway approvals allow ${quoteForShell(pending.approval_id)}`,
+    `Waits for approval: ${spellLineEnds(reply.action_description)}`,
+    ...(actsAs === 'agent'
+      ? [`Your user, or an agent above you, decides at ${url}`]
+      : [`Decide at ${url}`, `or with: action-gateway approvals allow ${quoteForShell(id)}`]),
   ].join('\n');
 }
 
-function describeWayToResult({ approval_id: id }: Pending): string {
-  return `The result afterwards: action-gateway approvals show ${quoteForShell(id)}`;
+function describeWaysToResult({ reply, key }: PendingCall): string {
+  return [
+    `To wait for the decision: the same command with --wait --idempotency-key ${quoteForShell(key)}`,
+    `The result afterwards: action-gateway approvals show ${quoteForShell(reply.approval_id)}`,
+  ].join('\n');
 }

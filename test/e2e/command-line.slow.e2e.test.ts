@@ -101,12 +101,12 @@ describe('calls', () => {
     const url = `${world.upstream.url}/notes`;
     const waiting = await runAsAgent('http', 'POST', url, '--data', '{}');
     expect(waiting).toMatchObject({ code: 5, stdout: '' });
-    const id = /approvals allow (\S+)/.exec(waiting.stderr)?.[1] ?? '';
+    const id = /approvals show (\S+)/.exec(waiting.stderr)?.[1] ?? '';
     expect((await runAsPerson('approvals', 'deny', id, '--reason', 'too soon')).code).toBe(0);
 
     const args = ['http', 'POST', url, '--data', '{"b":1}', '--wait', '5m'];
     const call = startProgram(args, line.agentSettings);
-    await pollUntil(() => call.stderr().includes('approvals allow'), 'the pending call');
+    await pollUntil(() => call.stderr().includes('decides at'), 'the pending call');
     const openApprovals = await jsonOf(runAsPerson('approvals', 'list', '--json'));
     expect(openApprovals).toHaveLength(1);
     expect((await runAsPerson('approvals', 'allow', openApprovals[0].id)).code).toBe(0);
@@ -121,7 +121,7 @@ describe('calls', () => {
     const url = `${world.upstream.url}/denied`;
     const call = startProgram(['http', 'POST', url, '--data', '{}', '--wait'], line.agentSettings);
     await pollUntil(
-      () => call.stderr().includes('approvals allow') || call.child.exitCode !== null,
+      () => call.stderr().includes('decides at') || call.child.exitCode !== null,
       'the pending call',
     );
     expect(call.child.exitCode, call.stderr()).toBe(null);
