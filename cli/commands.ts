@@ -1,3 +1,4 @@
+import { riskLimits } from '#contracts/value-sets';
 import type { CommandRow, OptionRow } from './command.ts';
 import { approvalCommands } from './rest/approval-commands.ts';
 import { commonOptions, restCommand } from './rest/command.ts';
@@ -85,7 +86,7 @@ export const commands: readonly CommandRow[] = [
         ['--param <name=value>', 'a parameter; name:=JSON for what is no text', 'repeats'],
         ['--json-params <json>', 'all parameters as JSON; @FILE or - for stdin'],
         ['--filter <jq>', 'print what this jq program makes of the answer'],
-        ['--max-risk <risk>', 'refuse what is riskier than "read" or "write"'],
+        ['--max-risk <risk>', 'refuse what is riskier', riskLimits],
         waitOption,
         idempotencyKeyOption,
       ],

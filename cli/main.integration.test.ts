@@ -68,6 +68,12 @@ test('with --json, an error that does not come from the gateway also has an erro
     error: 'unauthenticated',
     message: expect.stringContaining('action-gateway login'),
   });
+  const wrongUse = await runToEnd(['whoami', '--verbose', '--json']);
+  expect({ ...wrongUse, stderr: JSON.parse(wrongUse.stderr) }).toEqual({
+    code: 2,
+    stdout: '',
+    stderr: { error: 'usage', message: "unknown option '--verbose'" },
+  });
 });
 
 test('a malformed key or a missing key file is refused, and the key is not printed', async () => {

@@ -1,9 +1,10 @@
-import { Command, CommanderError } from 'commander';
+import { Argument, Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 
 import type { CommandRow, Invocation } from './command.ts';
-import { wordsOf } from './command.ts';
+import { isId, wordsOf } from './command.ts';
 import { exitCodes } from './exit-codes.ts';
 import type { ExitCode } from './exit-codes.ts';
+import { misuse } from './refusal.ts';
 import type { Environment } from './settings.ts';
 
 const groupDescriptions: Readonly<Record<string, string>> = {
@@ -21,28 +22,33 @@ const groupDescriptions: Readonly<Record<string, string>> = {
 
 /**
  * Runs the command that the arguments name. Help and version go to stdout, messages about wrong
- * usage to stderr.
+ * usage to stderr. With `--json` such a message is thrown, so that it is printed like other errors.
  *
  * @returns the exit code, or undefined when a command ran and set `process.exitCode` itself.
- * @throws what the command throws.
+ * @throws Refusal for wrong usage with `--json`, and what the command throws.
  */
 export async function runProgram(
   args: readonly string[],
   rows: readonly CommandRow[],
   context: { readonly version: string; readonly environment: Environment },
 ): Promise<ExitCode | undefined> {
+  const isJson = args.includes('--json');
   try {
-    await createProgram(rows, context).parseAsync(args, { from: 'user' });
+    await createProgram(rows, { ...context, isJson }).parseAsync(args, { from: 'user' });
     return undefined;
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
-    return error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
+    if (error.exitCode === 0) return exitCodes.done;
+    if (!isJson) return exitCodes.usage;
+    throw misuse(
+      error.code === 'commander.help' ? 'Name a command.' : error.message.replace(/^error: /, ''),
+    );
   }
 }
 
 function createProgram(
   rows: readonly CommandRow[],
-  { version, environment }: { version: string; environment: Environment },
+  { version, environment, isJson }: { version: string; environment: Environment; isJson: boolean },
 ): Command {
   const program = new Command('action-gateway')
     .description('The command line of the Agent Action Gateway.')
@@ -51,6 +57,7 @@ function createProgram(
     .helpCommand(false)
     .enablePositionalOptions() // options of "mcp" are not those of "mcp login"
     .showHelpAfterError(helpHintOf([]))
+    .configureOutput(isJson ? { writeErr: () => {} } : {})
     .exitOverride();
   for (const row of rows) addRow(program, row, environment);
   return program;
@@ -66,11 +73,13 @@ function addRow(program: Command, row: CommandRow, environment: Environment): vo
   const command = words.reduce<Command>(findOrCreateCommand, program);
   command.showHelpAfterError(helpHintOf(words));
   command.summary(row.about.split(/[.:;]/, 1)[0] ?? '').description(row.about);
-  const usedArguments = row.usage.split(' ').slice(words.length).join(' ');
-  if (usedArguments !== '') command.arguments(usedArguments);
-  for (const [flags, about, repeats] of row.options ?? []) {
-    if (repeats === undefined) command.option(flags, about);
-    else command.option(flags, `${about} (repeatable)`, collectValues);
+  for (const usage of row.usage.split(' ').slice(words.length)) {
+    command.addArgument(createArgument(usage, row));
+  }
+  for (const [flags, about, more] of row.options ?? []) {
+    if (more === 'repeats') command.option(flags, `${about} (repeatable)`, collectValues);
+    else if (more === undefined) command.option(flags, about);
+    else command.addOption(new Option(flags, about).choices(more));
   }
   if (row.notes !== undefined) command.addHelpText('after', `\n${row.notes}`);
   command.action(async () => {
@@ -81,6 +90,21 @@ function addRow(program: Command, row: CommandRow, environment: Environment): vo
     };
     await row.run(invocation);
   });
+}
+
+/** An argument that is an id, or has a fixed set of values, takes no other value. */
+function createArgument(usage: string, row: CommandRow): Argument {
+  const argument = new Argument(usage);
+  const choices = row.choices?.[argument.name()];
+  if (choices !== undefined) argument.choices(choices);
+  if (/^(?:.+-)?id$/.test(argument.name())) {
+    argument.argParser((text: string) => {
+      if (isId(text)) return text;
+      const [group] = wordsOf(row);
+      throw new InvalidArgumentError(`It is no id: "action-gateway ${group} list" shows the ids.`);
+    });
+  }
+  return argument;
 }
 
 function findOrCreateCommand(parent: Command, word: string): Command {

@@ -1,3 +1,4 @@
+import { approvalFilters, shownRisks } from '#contracts/value-sets';
 import type { CommandRow, OptionRow } from '../command.ts';
 import { restCommand } from './command.ts';
 
@@ -11,13 +12,10 @@ export const approvalCommands: readonly CommandRow[] = [
       fields: { q: '--search', assigned: '--mine' },
       about: 'List approvals, the newest first.',
       options: [
-        [
-          '--status <status>',
-          'open (default), decided, pending, bubbled, allowed, denied, expired',
-        ],
+        ['--status <status>', 'in this state (default: open)', approvalFilters],
         ['--requester <agent>', 'asked for by this agent'],
         ['--service <name>', 'of this service'],
-        ['--risk <risk>', 'low, med or high'],
+        ['--risk <risk>', 'of this risk', shownRisks],
         ['--search <words>', 'with these words'],
         ['--mine', 'that you are asked to decide'],
         ['--limit <number>', 'at most so many (default 50, at most 1000)'],

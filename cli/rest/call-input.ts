@@ -1,4 +1,6 @@
+import type { HttpMethod } from '#contracts/vocabulary';
 import type { CallBody } from '#contracts/http/actions';
+import { httpMethods } from '#contracts/value-sets';
 import { misuse } from '../refusal.ts';
 import { parseJsonOption } from './input.ts';
 
@@ -67,6 +69,13 @@ export function readSecret(secret: string): PerCallSecret {
     key,
     ...(prefix !== undefined && prefix !== '' && { prefix }),
   };
+}
+
+/** @throws Refusal unless the text is an HTTP method that the gateway sends, in any letter case. */
+export function readMethod(text: string): HttpMethod {
+  const method = httpMethods.find((each) => each === text.toUpperCase());
+  if (method !== undefined) return method;
+  throw misuse(`"${text}" is not one of the methods ${httpMethods.join(', ')}.`);
 }
 
 /** @throws Refusal unless the key has 1 to 200 printable ASCII characters without spaces. */

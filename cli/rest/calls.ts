@@ -8,7 +8,13 @@ import type { pendingReply } from '#contracts/http/approvals';
 import { exitCodes } from '../exit-codes.ts';
 import { quoteForShell, spellLineEnds } from '../words.ts';
 import type { Api } from './api.ts';
-import { readHeaders, readIdempotencyKey, readParams, readSecret } from './call-input.ts';
+import {
+  readHeaders,
+  readIdempotencyKey,
+  readMethod,
+  readParams,
+  readSecret,
+} from './call-input.ts';
 import { describeProblems, showBody } from './call-result.ts';
 import type { RestCall } from './command.ts';
 import { GatewayRefusal } from './gateway-refusal.ts';
@@ -75,8 +81,7 @@ export async function callHttp(call: RestCall<HttpOptions>): Promise<Answer> {
   const isJson = body !== undefined && !hasType && isJsonText(body);
   return perform(call, {
     service: options.service ?? 'http',
-    // The gateway refuses an unknown method with an error that names the method.
-    method: method.toUpperCase() as NonNullable<CallBody['method']>,
+    method: readMethod(method),
     path,
     headers: { ...headers, ...(isJson && { 'content-type': 'application/json' }) },
     ...(body !== undefined && { body }),

@@ -43,11 +43,12 @@ export function restCommand<Options>(
   row: RestRow,
   load: () => Promise<RestHandler<Options>>,
 ): CommandRow {
-  const { usage, about, options = [], notes } = row;
+  const { usage, about, options = [], choices, notes } = row;
   return {
     usage,
     about,
     options: [...options, ...commonOptions],
+    ...(choices !== undefined && { choices }),
     ...(notes !== undefined && { notes }),
     run: async ({ args, options: values, environment }: Invocation) => {
       const [handler, { openApi }, { refuseInWordsOf }, { printAnswer }] = await Promise.all([

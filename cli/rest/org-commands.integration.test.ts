@@ -233,7 +233,8 @@ test('services list and services show name the credentials that a provider refus
 });
 
 test('webhooks show says what became of the last delivery', async () => {
-  const webhook = { id: 'w1', url: 'https://hooks.example/', status: 'active' };
+  const id = '01900000-0000-7000-8000-000000000008';
+  const webhook = { id, url: 'https://hooks.example/', status: 'active' };
   const delivery = {
     type: 'approval.raised',
     status: 'pending',
@@ -247,14 +248,14 @@ test('webhooks show says what became of the last delivery', async () => {
   await using world = await startWorld({
     answerRest: (call) =>
       answerFrom({
-        'GET /v1/webhooks/w1': webhook,
-        'GET /v1/webhooks/w1/deliveries': pageOf(...deliveries),
+        [`GET /v1/webhooks/${id}`]: webhook,
+        [`GET /v1/webhooks/${id}/deliveries`]: pageOf(...deliveries),
       })(call),
   });
-  const { code, stdout } = await world.runHere('webhooks', 'show', 'w1');
+  const { code, stdout } = await world.runHere('webhooks', 'show', id);
   expect(code).toBe(0);
   expect(stdout.replaceAll(/: +/g, ': ').split('\n')).toEqual([
-    'id: w1',
+    `id: ${id}`,
     'url: https://hooks.example/',
     'status: active',
     'last delivery: approval.raised of 2026-01-01T00:00:00Z: pending, 1 attempt',
@@ -263,12 +264,12 @@ test('webhooks show says what became of the last delivery', async () => {
     'next attempt: 2026-01-01T00:05:00Z',
     '',
   ]);
-  const asJson = await world.runHere('webhooks', 'show', 'w1', '--json');
+  const asJson = await world.runHere('webhooks', 'show', id, '--json');
   expect(JSON.parse(asJson.stdout)).toEqual({ ...webhook, last_delivery: delivery });
   deliveries = [];
-  const withoutDelivery = await world.runHere('webhooks', 'show', 'w1');
+  const withoutDelivery = await world.runHere('webhooks', 'show', id);
   expect(withoutDelivery).toMatchObject({ code: 0, stdout: expect.not.stringContaining('last') });
-  expect(await world.runHere('webhooks', 'show', 'w2')).toMatchObject({ code: 1 });
+  expect(await world.runHere('webhooks', 'show', id.replace(/8$/, '9'))).toMatchObject({ code: 1 });
 });
 
 test('verifying an audit log that was changed ends with the exit code 1', async () => {

@@ -1,3 +1,4 @@
+import { auditOutcomes, risks, roles } from '#contracts/value-sets';
 import type { CommandRow } from '../command.ts';
 import { restCommand } from './command.ts';
 import { changeCommand, limitOption, listCommand, showCommand } from './resource-commands.ts';
@@ -12,7 +13,7 @@ export const orgCommands: readonly CommandRow[] = [
       usage: 'users invite <email>',
       about: 'Create a user, and print the link with which they sign in.',
       options: [
-        ['--role <role>', 'admin, member (default) or auditor'],
+        ['--role <role>', 'the role (default: member)', roles],
         ['--name <name>', 'the name (default: made from the e-mail address)'],
       ],
     },
@@ -23,7 +24,7 @@ export const orgCommands: readonly CommandRow[] = [
       usage: 'users change <user>',
       about: 'Change the role or the display name of a user.',
       options: [
-        ['--role <role>', 'admin, member or auditor'],
+        ['--role <role>', 'the new role', roles],
         ['--display-name <name>', 'what others read; an empty text removes it'],
       ],
     },
@@ -85,8 +86,8 @@ export const orgCommands: readonly CommandRow[] = [
         ['--follow', 'and then those that come, until Ctrl+C'],
         ['--service <name>', 'about this service'],
         ['--type <type>', 'of this type, such as action.outcome'],
-        ['--outcome <outcome>', 'called, denied, refused, failed and so on'],
-        ['--risk <risk>', 'read, write or delete'],
+        ['--outcome <outcome>', 'that ended so', auditOutcomes],
+        ['--risk <risk>', 'of this risk', risks],
         ['--since <time>', 'of the last 30m, 24h or 7d, or since a time: 2027-01-31T00:00:00Z'],
         ['--search <text>', 'whose description has this text'],
         limitOption,

@@ -1,3 +1,4 @@
+import { ruleEffects } from '#contracts/value-sets';
 import type { CommandRow, OptionRow } from '../command.ts';
 import { restCommand } from './command.ts';
 import { changeCommand, listCommand, showCommand } from './resource-commands.ts';
@@ -86,7 +87,7 @@ export const ownerCommands: readonly CommandRow[] = [
         ['--agent <agent>', 'of this agent'],
         ['--org', 'of the whole org'],
         ['--service <name>', 'that name this service'],
-        ['--effect <effect>', 'allow or deny'],
+        ['--effect <effect>', 'of this effect', ruleEffects],
       ],
     },
     async ({ api, options: { agent, org, service, effect } }) => {
@@ -98,6 +99,7 @@ export const ownerCommands: readonly CommandRow[] = [
   restCommand(
     {
       usage: 'rules add <effect> <pattern>',
+      choices: { effect: ruleEffects },
       fields: { identity_id: '--agent', expires_at: '--expires' },
       about: 'Allow or deny what a pattern of permission keys covers.',
       options: [

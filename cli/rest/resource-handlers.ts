@@ -1,3 +1,4 @@
+import { isId } from '../command.ts';
 import { misuse } from '../refusal.ts';
 import { makePrintable } from '../words.ts';
 import type { Api, Query } from './api.ts';
@@ -116,7 +117,7 @@ export async function findId<Item>(
   { path, one, many, namesOf }: Findable<Item>,
   word = '',
 ): Promise<string> {
-  if (namesOf === undefined || /^[0-9a-f]{8}-[0-9a-f-]{27}$/i.test(word)) return word;
+  if (namesOf === undefined || isId(word)) return word;
   const items = await api.list<Item & { id: string }>(path as Path, {}, listLimitMax);
   const foundItems = items.filter((item) => namesOf(item).includes(word));
   const [only] = foundItems;

@@ -150,13 +150,16 @@ test('without a login or key, the program says how to sign in and exits with 3',
   expect(stderr).toContain('run "action-gateway login --profile new"');
 });
 
-test.each(['.', '..'])('the id %j is refused, because it would name another route', async (id) => {
-  await using world = await startWorld();
-  const { code, stderr } = await world.runHere('approvals', 'show', id);
-  expect(code).toBe(2);
-  expect(stderr).toContain('no ids');
-  expect(world.gateway.calls).toEqual([]);
-});
+test.each(['.', '..'])(
+  'the name %j is refused, because it would name another route',
+  async (name) => {
+    await using world = await startWorld();
+    const { code, stderr } = await world.runHere('templates', 'show', name);
+    expect(code).toBe(2);
+    expect(stderr).toContain('no ids');
+    expect(world.gateway.calls).toEqual([]);
+  },
+);
 
 test('when the answer to a call is lost, the program says how to repeat the call safely, and exits with 7', async () => {
   let isLost = true;
@@ -207,6 +210,44 @@ test('a call that never reached the gateway exits with 6', async () => {
   const { code, stderr } = await world.runHere('call', 'mail', 'send');
   expect(code).toBe(6);
   expect(stderr).not.toContain('may have been made');
+});
+
+test.each([
+  [['approvals', 'list', '--status', 'opened'], 'Allowed choices are open, decided, pending,'],
+  [['approvals', 'list', '--risk', 'write'], 'Allowed choices are low, med, high.'],
+  [['rules', 'list', '--effect', 'ask'], 'Allowed choices are allow, deny.'],
+  [['rules', 'add', 'ask', 'a:b:c', '--org'], 'Allowed choices are allow, deny.'],
+  [['users', 'invite', 'ben@acme.example', '--role', 'boss'], 'Allowed choices are admin,'],
+  [['users', 'change', 'ben', '--role', 'boss'], 'Allowed choices are admin, member, auditor.'],
+  [['templates', 'list', '--tier', 'all'], 'Allowed choices are user, org, global.'],
+  [['templates', 'list', '--status', 'new'], 'Allowed choices are draft, published, disabled.'],
+  [['templates', 'show', 'github', '--tier', 'all'], 'Allowed choices are user, org, global.'],
+  [['audit', 'tail', '--outcome', 'done'], 'Allowed choices are started, called,'],
+  [['audit', 'tail', '--risk', 'high'], 'Allowed choices are read, write, delete.'],
+  [['call', 'a', 'b', '--max-risk', 'delete'], 'Allowed choices are read, write.'],
+  [['http', 'FETCH', 'https://a.example'], '"FETCH" is not one of the methods GET, HEAD,'],
+  [['rules', 'explain', 'http', 'FETCH', 'https://a.example'], '"FETCH" is not one of'],
+  [['approvals', 'show', 'milk'], '"action-gateway approvals list" shows the ids.'],
+  [['keys', 'revoke', 'bot', 'ci'], '"action-gateway keys list" shows the ids.'],
+  [['rules', 'delete', '0190'], '"action-gateway rules list" shows the ids.'],
+  [['webhooks', 'verify', 'x'], '"action-gateway webhooks list" shows the ids.'],
+])('the command %j is wrong use, and sends nothing', async (args, message) => {
+  await using world = await startWorld();
+  const { code, stdout, stderr } = await world.runHere(...args);
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+  expect(stderr).toContain(message);
+  expect(world.gateway.calls).toEqual([]);
+});
+
+test('a method may be in lower case, and a listed value is sent', async () => {
+  const answer = { status: 'denied', reason: 'No.', items: [], next_cursor: null };
+  await using world = await startWorld({
+    answerRest: ({ response }) => void response.end(JSON.stringify(answer)),
+  });
+  await world.runHere('http', 'get', 'https://a.example');
+  await world.runHere('approvals', 'list', '--status', 'decided');
+  expect(JSON.parse(world.gateway.calls[0]?.body ?? '')).toMatchObject({ method: 'GET' });
+  expect(world.gateway.calls[1]?.path).toContain('status=decided');
 });
 
 test.each([

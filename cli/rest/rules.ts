@@ -4,7 +4,7 @@ import type { z } from 'zod';
 
 import { misuse } from '../refusal.ts';
 import { spellLineEnds } from '../words.ts';
-import { readParams } from './call-input.ts';
+import { readMethod, readParams } from './call-input.ts';
 import type { RestCall } from './command.ts';
 import { readTextOption } from './input.ts';
 import type { Answer } from './output.ts';
@@ -72,10 +72,9 @@ export async function explainCall({
   const text = jsonParams && (await readTextOption(jsonParams));
   const body: ValidateBody = {
     service,
-    // The gateway refuses an unknown method with an error that names the method.
     ...(path === undefined
       ? { action, params: readParams(param, text) }
-      : { method: action.toUpperCase() as NonNullable<ValidateBody['method']>, path }),
+      : { method: readMethod(action), path }),
     ...(agent !== undefined && { as_identity_id: await findId(api, agents, agent) }),
   };
   const reply = await api.request<z.infer<typeof validateReply>>('POST', '/v1/actions/validate', {

@@ -1,3 +1,4 @@
+import { templateStatuses, templateTiers } from '#contracts/value-sets';
 import type { CommandRow, OptionRow } from '../command.ts';
 import { restCommand } from './command.ts';
 import { changeCommand, listCommand, showCommand } from './resource-commands.ts';
@@ -68,8 +69,8 @@ export const serviceCommands: readonly CommandRow[] = [
       fields: { q: '--search' },
       options: [
         ['--search <words>', 'with these words'],
-        ['--tier <tier>', 'user, org or global'],
-        ['--status <status>', 'draft, published or disabled'],
+        ['--tier <tier>', 'of this tier', templateTiers],
+        ['--status <status>', 'in this state', templateStatuses],
       ],
     },
     ({ options: { search, tier, status } }) => ({ q: search, tier, status }),
@@ -79,7 +80,7 @@ export const serviceCommands: readonly CommandRow[] = [
       usage: 'templates show <key>',
       about: 'Show a template, its actions, and how a service is connected from it.',
       options: [
-        ['--tier <tier>', 'the one of user, org or global (default: the most specific)'],
+        ['--tier <tier>', 'the one of this tier (default: the most specific)', templateTiers],
         ['--version <number>', 'this version (default: the published one, or the one saved last)'],
       ],
     },

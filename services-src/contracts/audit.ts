@@ -1,5 +1,6 @@
 import { z } from 'zod';
 
+import { auditOutcomes } from './value-sets.ts';
 import {
   clientIdCharactersMax,
   credentialPlace,
@@ -72,20 +73,7 @@ export const decision = z.strictObject({
 });
 export type Decision = z.infer<typeof decision>;
 
-/**
- * How the call or request ended. `started`: a call is about to leave. `refused`: a request was
- * answered with an error before anything ran. `failed`: a call was made, or tried, and got no
- * answer. `outcome_unknown`: the call may have been made, and the gateway cannot find out.
- */
-export const auditOutcome = z.enum([
-  'started',
-  'called',
-  'pending_approval',
-  'denied',
-  'refused',
-  'failed',
-  'outcome_unknown',
-]);
+export const auditOutcome = z.enum(auditOutcomes);
 export type AuditOutcome = z.infer<typeof auditOutcome>;
 
 /** The schema of a member that older records do not have; it reads as null in them. */

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { awsName } from './credential-derivation.ts';
 import { narrowing } from './critical.ts';
 import { callFailure } from './failure.ts';
+import { riskLimits } from './value-sets.ts';
 import {
   credentialPlace,
   httpMethod,
@@ -89,7 +90,7 @@ export type HttpCall = z.infer<typeof httpCall>;
 /** Options that do not change which request is sent, and so are not part of the digest. */
 export const callOptions = z.strictObject({
   timeoutMs: z.int().min(1).max(110_000),
-  maxRisk: z.enum(['read', 'write']).nullable(),
+  maxRisk: z.enum(riskLimits).nullable(),
   /** `Idempotency-Key`; ignored on reads. */
   idempotencyKey: z.string().min(1).max(200).nullable(),
 });

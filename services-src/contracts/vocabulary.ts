@@ -1,6 +1,7 @@
 import { z } from 'zod';
 
 import { credentialPlaceNames } from './credential-place.ts';
+import { httpMethods, risks, roles, shownRisks, templateTiers } from './value-sets.ts';
 
 /**
  * The components, which are the processes of the gateway. "Service" always means a connected
@@ -61,14 +62,11 @@ export const name = z
 export const nameReference = z.string().regex(/^(org\/)?[a-z][a-z0-9_-]{0,62}$/);
 
 export const identityKind = z.enum(['user', 'agent', 'subagent']);
-export const role = z.enum(['admin', 'member', 'auditor']);
+export const role = z.enum(roles);
 export const tier = z.enum(['user', 'org']);
-export const templateTier = z.enum(['user', 'org', 'global']);
-/**
- * Risk of an action. Approvals show it as low, med or high (docs/reference/permissions.md#risk).
- */
-export const risk = z.enum(['read', 'write', 'delete']);
-export const riskLevel = z.enum(['low', 'med', 'high']);
+export const templateTier = z.enum(templateTiers);
+export const risk = z.enum(risks);
+export const riskLevel = z.enum(shownRisks);
 export const permissionKey = z.string().min(5).max(4096);
 export const scope = z.enum(['actions:read', 'actions:call', 'approvals', 'agents', 'mcp', 'user']);
 export const credentialPlace = z.enum(credentialPlaceNames);
@@ -81,7 +79,7 @@ export const credentialEncoding = z.enum(['raw', 'basic']);
 export const injectedEncoding = z.enum([...credentialEncoding.options, 'derived']);
 /** Any JSON value. It was parsed from JSON text, so the schema does not check it again. */
 export const json = z.unknown().describe('Any JSON value.') as z.ZodType<JsonValue>;
-export const httpMethod = z.enum(['GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'PATCH', 'DELETE']);
+export const httpMethod = z.enum(httpMethods);
 /**
  * A host as in a permission key: a lower-case A-label, with a port only when it is not the scheme's
  * default.

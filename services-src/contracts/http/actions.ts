@@ -2,6 +2,7 @@ import { z } from 'zod';
 
 import { callResult, params, perCallSecret } from '../call.ts';
 import { callFailure } from '../failure.ts';
+import { riskLimits } from '../value-sets.ts';
 import { httpMethod, id, json, nameReference, permissionKey, risk } from '../vocabulary.ts';
 import { approvalResponse, keyExplanation, pendingReply } from './approvals.ts';
 import { defineRoutes } from './define.ts';
@@ -28,7 +29,7 @@ export const callBody = z.strictObject({
   filter: z.string().max(2000).optional(),
   verbose: z.boolean().optional(),
   timeout_ms: z.int().min(1).max(110_000).optional(),
-  max_risk: z.enum(['read', 'write']).optional(),
+  max_risk: z.enum(riskLimits).optional(),
 });
 export type CallBody = z.infer<typeof callBody>;
 

@@ -12,6 +12,7 @@ import {
   listWordsThatTake,
 } from '../decision-words.ts';
 import { derivedKey, suggestedTier } from '../permit.ts';
+import { approvalFilters } from '../value-sets.ts';
 import {
   id,
   identityKind,
@@ -257,8 +258,7 @@ export function findFieldFault(
 }
 
 export const approvalsQuery = pageQuery.extend({
-  /** `open` means pending or bubbled, `decided` everything else. */
-  status: z.enum(['open', 'decided', ...approvalStatus.options]).optional(),
+  status: z.enum(approvalFilters).optional(),
   /**
    * Words, all of which must occur in the sentence, the service (name or title), the action or the
    * names of the requester and its ancestors. Letter case makes no difference.

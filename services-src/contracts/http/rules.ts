@@ -1,5 +1,6 @@
 import { z } from 'zod';
 
+import { ruleEffects } from '../value-sets.ts';
 import {
   givenTime,
   id,
@@ -18,7 +19,7 @@ export const rule = z.strictObject({
   org_id: id,
   /** Null means that the rule applies to the whole org. */
   identity_id: id.nullable(),
-  effect: z.enum(['allow', 'deny']),
+  effect: z.enum(ruleEffects),
   pattern: permissionKey,
   exact: z.boolean(),
   service_id: id.nullable(),
@@ -68,7 +69,7 @@ export type CreatedRule = z.infer<typeof createdRule>;
 
 export const createRuleBody = z.strictObject({
   identity_id: id.nullable(),
-  effect: z.enum(['allow', 'deny']),
+  effect: z.enum(ruleEffects),
   pattern: permissionKey,
   risk_at_least: risk.optional(),
   expires_at: givenTime.optional(),

@@ -14,6 +14,7 @@ import {
   tier,
   timestamp,
 } from '../vocabulary.ts';
+import { templateStatuses } from '../value-sets.ts';
 import { defineRoutes } from './define.ts';
 
 export const findingLimits = { message: 2_000, path: 4_000 } as const;
@@ -51,11 +52,7 @@ export const actionDescription = z.strictObject({
   params_schema: z.record(z.string(), json),
 });
 
-/**
- * `draft`: never published. `published`: can be connected, in the version `published_version`.
- * `disabled`: cannot be found or connected, and services made from it cannot be called.
- */
-export const templateStatus = z.enum(['draft', 'published', 'disabled']);
+export const templateStatus = z.enum(templateStatuses);
 export type TemplateStatus = z.infer<typeof templateStatus>;
 
 /** A variable of an address, whose value is given when the service is connected. */
