@@ -5,8 +5,9 @@ const gibibyte = 2 ** 30;
 const bytesMin = 6 * gibibyte;
 
 /**
- * The folder in memory in which tests create their temporary files, or null where there is none with
- * room. Each test file creates a database of 700 files, which on a disk takes longer than most tests.
+ * The folder in memory for the temporary files of tests. Null on a machine that has no such folder,
+ * or too little free memory. Each test file creates a database of 700 files, which on a disk takes
+ * longer than most tests.
  */
 export function findMemoryFolder(): string | null {
   const folder = '/dev/shm';
