@@ -42,7 +42,7 @@ export interface Api {
   readonly gateway: string;
   /** A name of the credential for a person: `the profile "default"`, `the agent key`. */
   readonly credential: string;
-  /** For whom the credential stands. An agent decides on none of its own calls with its key. */
+  /** Whether the credential is that of a person or of an agent, which may not decide its own calls. */
   readonly actsAs: ActsAs;
   /**
    * Sends one request. The caller chooses the type of the answer, which is not checked: the

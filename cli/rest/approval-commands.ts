@@ -29,6 +29,14 @@ export const approvalCommands: readonly CommandRow[] = [
   ),
   restCommand(
     {
+      usage: 'approvals wait <id>',
+      about: 'Wait for the decision about a call, and print its result.',
+      options: [['--for <time>', 'how long, such as 90s, 5m or 24h (default 15m)']],
+    },
+    async () => (await import('./calls.ts')).waitForApproval,
+  ),
+  restCommand(
+    {
       usage: 'approvals allow <id>',
       fields: { remember_keys: '--key', cascade: '--no-cascade' },
       about: 'Allow a call.',

@@ -146,13 +146,13 @@ test('a call that waits tells an agent who decides and how to wait, and only a p
   await using world = await startWorld({
     answerRest: ({ response }) => void response.end(JSON.stringify(pending)),
   });
-  const args = ['call', 'mail', 'send', '--idempotency-key', 'k'];
+  const args = ['call', 'mail', 'send'];
   const environment = {
     ACTION_GATEWAY_KEY: 'aak_CANARYkey',
     ACTION_GATEWAY_URL: world.gateway.url,
   };
   const waysToResult = [
-    'To wait for the decision: the same command with --wait --idempotency-key k',
+    'To wait for the decision: action-gateway approvals wait a-1',
     'The result afterwards: action-gateway approvals show a-1',
     '',
   ];
@@ -183,6 +183,44 @@ test('when waiting ends without a decision, the program says so, and mentions th
   expect(code).toBe(5);
   expect(stderr.match(/Waits for approval/g)).toHaveLength(1);
   expect(stderr).toContain('Nobody has decided yet.');
+});
+
+test('approvals wait asks for the result by the id alone, and so makes no other call', async () => {
+  const result = { status_code: 200, body: 'Sent.' };
+  const called = { status: 'called', action_description: 'Send a mail', result };
+  await using world = await startWorld({
+    answerRest: ({ response }) =>
+      void response.end(JSON.stringify(world.gateway.calls.length === 1 ? pending : called)),
+  });
+  expect(await world.runHere('approvals', 'wait', id, '--for', '1m')).toMatchObject({
+    code: 0,
+    stdout: 'Sent.\n',
+  });
+  const bodies = world.gateway.calls.map(({ body }) => JSON.parse(body) as unknown);
+  expect(bodies).toEqual([{ approval_id: id }, { approval_id: 'a-1' }]);
+});
+
+test('approvals wait ends with the reason of a denial, or with 5 when nobody decides in time', async () => {
+  const answers: object[] = [{ status: 'denied', reason: 'too soon' }];
+  await using world = await startWorld({
+    answerRest: ({ response }) => void response.end(JSON.stringify(answers.shift() ?? pending)),
+  });
+  expect(await world.runHere('approvals', 'wait', id)).toMatchObject({
+    code: 4,
+    stderr: 'Denied: too soon\n',
+  });
+  const { code, stderr } = await world.runHere('approvals', 'wait', id, '--for', '1s');
+  expect(code).toBe(5);
+  expect(stderr).toContain('Nobody has decided yet.');
+  const { code: misuseCode, stderr: advice } = await world.runHere(
+    'approvals',
+    'wait',
+    id,
+    '--for',
+    '5x',
+  );
+  expect(misuseCode).toBe(2);
+  expect(advice).toContain('--for takes a time');
 });
 
 test('a call that waits for a decision asks again when the gateway does not answer', async () => {

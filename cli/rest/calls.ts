@@ -114,25 +114,35 @@ async function perform(
   const key = idempotencyKey === undefined ? randomUUID() : readIdempotencyKey(idempotencyKey);
   const headers = { [idempotencyHeader]: key };
   const reply = await api.request<CallReply>('POST', '/v1/actions/call', { body, headers });
+  if (waitMs !== undefined) return waitForResult(api, reply, waitMs);
   if (reply.status !== 'pending_approval') return answerOf(reply);
-  const pending = { reply, key, actsAs: api.actsAs };
-  if (waitMs === undefined) return answerOfPending(pending, describePending(pending));
-  printNote(describePending(pending));
-  return waitForDecision(api, pending, waitMs);
+  return answerOfPending(reply, describePending(reply, api));
 }
 
-/** A call that waits for a decision, with its idempotency key and with who has made it. */
-interface PendingCall extends Pick<Api, 'actsAs'> {
-  readonly reply: Pending;
-  readonly key: string;
+/**
+ * `action-gateway approvals wait <id>`: waits for the decision about a call, and prints its
+ * result. Naming the approval never makes another call, while repeating the call could.
+ */
+export async function waitForApproval(call: RestCall<{ readonly for?: string }>): Promise<Answer> {
+  const { api, args, options } = call;
+  const waitMs = readWaitTime(options.for ?? defaultWait, '--for');
+  const body = { approval_id: args[0] };
+  const reply = await api.request<CallReply>('POST', '/v1/actions/call', { body });
+  return waitForResult(api, reply, waitMs);
+}
+
+async function waitForResult(api: Api, reply: CallReply, waitMs: number): Promise<Answer> {
+  if (reply.status !== 'pending_approval') return answerOf(reply);
+  printNote(describePending(reply, api));
+  return waitForDecision(api, reply, waitMs);
 }
 
 /**
  * Asks for the result repeatedly, until the call has ended or the waiting time is over. It asks
  * again when the gateway does not answer.
  */
-async function waitForDecision(api: Api, pending: PendingCall, waitMs: number): Promise<Answer> {
-  const { approval_id, poll_after_ms: pollMs } = pending.reply;
+async function waitForDecision(api: Api, pending: Pending, waitMs: number): Promise<Answer> {
+  const { approval_id, poll_after_ms: pollMs } = pending;
   const endsAtMs = performance.now() + waitMs;
   let pauseMs = pollMs;
   let failures = 0;
@@ -168,9 +178,9 @@ function isRunning(error: unknown): boolean {
 }
 
 /** The answer when nobody has decided. The note also says how to get the result later. */
-function answerOfPending(pending: PendingCall, note: string): Answer {
+function answerOfPending(pending: Pending, note: string): Answer {
   return {
-    data: pending.reply,
+    data: pending,
     show: { text: '' },
     note: `${note}\n${describeWaysToResult(pending)}`,
     exitCode: exitCodes.waiting,
@@ -198,7 +208,7 @@ function answerOf(reply: Exclude<CallReply, Pending>): Answer {
 }
 
 /** Says who decides. The program suggests a decision only to people. */
-function describePending({ reply, actsAs }: PendingCall): string {
+function describePending(reply: Pending, { actsAs }: Api): string {
   const { approval_url: url, approval_id: id } = reply;
   return [
     `Waits for approval: ${spellLineEnds(reply.action_description)}`,
@@ -208,9 +218,10 @@ function describePending({ reply, actsAs }: PendingCall): string {
   ].join('\n');
 }
 
-function describeWaysToResult({ reply, key }: PendingCall): string {
+function describeWaysToResult({ approval_id: approvalId }: Pending): string {
+  const id = quoteForShell(approvalId);
   return [
-    `To wait for the decision: the same command with --wait --idempotency-key ${quoteForShell(key)}`,
-    `The result afterwards: action-gateway approvals show ${quoteForShell(reply.approval_id)}`,
+    `To wait for the decision: action-gateway approvals wait ${id}`,
+    `The result afterwards: action-gateway approvals show ${id}`,
   ].join('\n');
 }

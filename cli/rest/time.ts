@@ -53,12 +53,13 @@ export function checkTtl(ttl: string): void {
 }
 
 /**
- * The milliseconds of the value of `--wait`. A number without a unit means seconds.
+ * The milliseconds of the value of an option that says how long to wait. A number without a unit
+ * means seconds.
  *
  * @throws Refusal if it is no time.
  */
-export function readWaitTime(time: string): number {
+export function readWaitTime(time: string, option = '--wait'): number {
   const durationMs = readDuration(/^\d+$/.test(time) ? `${time}s` : time);
   if (durationMs !== undefined) return durationMs;
-  throw misuse('--wait takes a time such as 90s, 30m, 24h or 7d.');
+  throw misuse(`${option} takes a time such as 90s, 30m, 24h or 7d.`);
 }

@@ -117,6 +117,27 @@ describe('calls', () => {
     expect(stdout).toMatch(/execution: +executed 201\n+\{\n {2}"ok": true/);
   });
 
+  test('what a pending call says about waiting leads to its result, also if it joined an open approval that has run', async () => {
+    const url = `${world.upstream.url}/joined`;
+    const calls = [];
+    for (let count = 0; count < 2; count += 1) {
+      calls.push(await runAsAgent('http', 'POST', url, '--data', '{}'));
+    }
+    const ids = calls.map(({ stderr }) => /approvals wait (\S+)/.exec(stderr)?.[1] ?? '');
+    expect(ids[0]).toBe(ids[1]);
+    const waiting = startProgram(['approvals', 'wait', ids[0] ?? ''], line.agentSettings);
+    await pollUntil(() => waiting.stderr().includes('decides at'), 'the waiting command');
+    expect((await runAsPerson('approvals', 'allow', ids[0] ?? '')).code).toBe(0);
+    expect(await waiting.exitCode, waiting.stderr()).toBe(0);
+    expect(await runAsAgent('approvals', 'wait', ids[1] ?? '')).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('"ok": true'),
+    });
+    expect((await runAsPerson('approvals', 'wait', ids[0] ?? '')).code).toBe(0);
+    expect(world.upstream.hits.filter((hit) => hit.url.includes('/joined'))).toHaveLength(1);
+    expect(await jsonOf(runAsPerson('approvals', 'list', '--json'))).toEqual([]);
+  });
+
   test('a denied call exits with 4 and prints the reason', async () => {
     const url = `${world.upstream.url}/denied`;
     const call = startProgram(['http', 'POST', url, '--data', '{}', '--wait'], line.agentSettings);
