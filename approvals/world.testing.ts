@@ -196,6 +196,8 @@ function createStandIns(people: ReturnType<typeof createPeople>) {
     showsOutlines: false,
     /** The approval ids by the idempotency keys that the executor has seen. */
     keys: new Map<string, string>(),
+    /** Whether the executor knows calls that join an approval; that of release 0.1.0 does not. */
+    knowsJoining: true,
   };
   const unpermitted = (): never => {
     throw new AppError('not_found', 'There is no such identity.');
@@ -250,10 +252,17 @@ function createStandIns(people: ReturnType<typeof createPeople>) {
       },
     } satisfies Partial<Handlers<typeof policy>>,
     executor: {
-      preview: async ({ call, options, approvalId }) => {
-        state.previews += 1;
+      preview: async ({ call, options, approvalId, joining }) => {
         const seenApprovalId =
           options.idempotencyKey === null ? undefined : state.keys.get(options.idempotencyKey);
+        if (joining) {
+          if (!state.knowsJoining) throw new AppError('unauthenticated', 'Not this approval.');
+          const isFree = seenApprovalId === undefined || seenApprovalId === joining.unstoredId;
+          const holder = isFree ? approvalId : seenApprovalId;
+          if (options.idempotencyKey !== null) state.keys.set(options.idempotencyKey, holder);
+          return { kind: 'seen', outcome: { kind: 'suspended', approvalId: holder } };
+        }
+        state.previews += 1;
         if (seenApprovalId !== undefined && seenApprovalId !== approvalId) {
           return { kind: 'seen', outcome: { kind: 'suspended', approvalId: seenApprovalId } };
         }

@@ -1,5 +1,5 @@
 import { v7 as uuidv7 } from 'uuid';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 
 import { createSigner, digestOf } from '#signing';
 import { createWorld, testDeadline } from '../world.testing.ts';
@@ -340,6 +340,77 @@ describe('raising an approval with an idempotency key', () => {
     world.neighbours.keys.set('k3', id);
 
     expect(await world.suspend(world.helper, { idempotencyKey: 'k3' })).toBe(id);
+  });
+
+  describe('for a call that joins the open approval of an identical call', () => {
+    const age = (id: string) =>
+      world.sql`update approvals.approval set resolved_at = now() - interval '1 hour' where id = ${id}`;
+
+    test('returns the current state of that approval when the key is repeated later', async () => {
+      const { helper, ann, raise, suspend, resolve } = world;
+      const id = await suspend(helper, { arg: 'joined' });
+      expect(await suspend(helper, { arg: 'joined', idempotencyKey: 'j1' })).toBe(id);
+      await resolve(ann, id, { resolution: 'deny', reason: 'no' });
+      await age(id);
+
+      expect(await raise(helper, { arg: 'joined', idempotencyKey: 'j1' })).toEqual({
+        kind: 'denied',
+        reason: 'no',
+        approvalId: id,
+      });
+      expect(await suspend(helper, { arg: 'joined' })).not.toBe(id);
+    });
+
+    test('holds for all of ten concurrent calls with different keys', async () => {
+      const { helper, ann, raise, resolve, neighbours } = world;
+      const keys = Array.from({ length: 10 }, (_, index) => `together-${index}`);
+      const raiseAll = () =>
+        Promise.all(keys.map((idempotencyKey) => raise(helper, { arg: 'all', idempotencyKey })));
+      const ids = new Set(
+        (await raiseAll()).map((state) =>
+          state.kind === 'pending' ? state.envelope.approval_id : '',
+        ),
+      );
+      expect(ids.size).toBe(1);
+      const [id = ''] = ids;
+      expect(keys.map((key) => neighbours.keys.get(key))).toEqual(keys.map(() => id));
+      await resolve(ann, id, { resolution: 'deny', reason: 'no' });
+      await age(id);
+
+      expect(new Set((await raiseAll()).map((state) => JSON.stringify(state))).size).toBe(1);
+    });
+
+    test('takes the key from an approval that was prepared and never stored', async () => {
+      const { helper, suspend, neighbours } = world;
+      neighbours.keys.set('j2', uuidv7());
+      const id = await suspend(helper, { arg: 'unstored' });
+
+      expect(await suspend(helper, { arg: 'unstored', idempotencyKey: 'j2' })).toBe(id);
+      expect(neighbours.keys.get('j2')).toBe(id);
+    });
+
+    test('returns the earlier approval whose key it repeats', async () => {
+      const { helper, ann, raise, suspend, resolve } = world;
+      const id = await suspend(helper, { arg: 'earlier', idempotencyKey: 'j3' });
+      await resolve(ann, id, { resolution: 'deny', reason: 'earlier' });
+      await age(id);
+      const openId = await suspend(helper, { arg: 'earlier' });
+
+      const repeated = await raise(helper, { arg: 'earlier', idempotencyKey: 'j3' });
+      expect(repeated).toMatchObject({ kind: 'denied', approvalId: id });
+      expect(openId).not.toBe(id);
+    });
+
+    test('returns the open approval also while executors run that do not know joining calls', async () => {
+      const { helper, suspend, neighbours } = world;
+      const id = await suspend(helper, { arg: 'skew' });
+      neighbours.knowsJoining = false;
+      onTestFinished(() => {
+        neighbours.knowsJoining = true;
+      });
+
+      expect(await suspend(helper, { arg: 'skew', idempotencyKey: 'j4' })).toBe(id);
+    });
   });
 
   test('returns only an approval of the requester itself', async () => {

@@ -2,9 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 import { deadlineIn } from '#bus';
 import type { Deadline } from '#bus';
-import type { Call, CallOptions } from '#contracts/call';
 import type { Gap } from '#contracts/permit';
-import type { CallContext } from '#contracts/vocabulary';
 import type { Sql } from '#database';
 import { AppError } from '#errors';
 import { digestOf, isRecent, statementDigest } from '#signing';
@@ -18,24 +16,16 @@ import {
 } from '../approval/approval.sql.ts';
 import { raisedAnnouncementOf } from '../approval/domain/announcements.ts';
 import { searchTextOf } from '../approval/domain/search-text.ts';
-import { traceApproval } from '../approval/trace-approval.ts';
 import type { Approval } from '../approval/domain/approval.ts';
-import { callStateOf } from '../approval/domain/call-state.ts';
 import type { CallState } from '../approval/domain/call-state.ts';
 import { firstResolverOf, findNextResolver } from '../approval/domain/ladder.ts';
 import { executionInProgressError } from '../approval/domain/refusals.ts';
 import type { Deps } from '../deps.ts';
 import { expireApprovals } from '../moves/approval-moves.ts';
 import { createCard, frozenFieldsOf } from './domain/new-approval.ts';
+import { assertOwnApproval, calledStateOf, joinApproval, ownCallStateOf } from './join-approval.ts';
+import type { RaiseRequest } from './join-approval.ts';
 import { assertWithinLimits } from './limits.ts';
-
-interface RaiseRequest {
-  readonly principal: string;
-  readonly gap: string;
-  readonly call: Call;
-  readonly options: CallOptions;
-  readonly context: CallContext;
-}
 
 /**
  * How old a permission gap may be when its approval is raised. What policy found may have changed
@@ -57,21 +47,21 @@ export async function raiseApproval(
   deadline: Deadline,
 ): Promise<CallState> {
   const gap = verifyGap(deps, request);
-  const callStateFor = (approval: Approval) => {
-    traceApproval(approval);
-    return callStateOf(approval, { baseUrl: deps.baseUrl, relationship: 'self' });
-  };
-
   const identicalCall = await findIdenticalCall(deps.db, identicalCallOf(gap));
-  if (identicalCall) return callStateFor(identicalCall);
+  if (identicalCall) {
+    return joinApproval(deps, { request, gap, approval: identicalCall }, deadline);
+  }
   // The limits are checked again under the lock. This check spares the executor the previews when a
   // caller sends very many calls.
   await assertWithinLimits(deps, deps.db, gap);
 
   const preparedCall = await preparePreview(deps, { request, gap }, deadline);
   if ('state' in preparedCall) return preparedCall.state;
+  const { approvalId } = preparedCall;
   const approval = await storeApproval(deps, { request, gap, ...preparedCall }, deadline);
-  return callStateFor(approval);
+  if (approval.id === approvalId) return ownCallStateOf(deps, approval);
+  const joined = { request, gap, approval, unstoredId: approvalId };
+  return joinApproval(deps, joined, deadline);
 }
 
 function verifyGap(deps: Deps, { principal: signed, gap: signedGap, call }: RaiseRequest): Gap {
@@ -107,32 +97,19 @@ async function preparePreview(
   const firstPreview = await preview(approvalId);
   if (firstPreview.kind === 'preview') return { approvalId, preview: firstPreview };
   if (firstPreview.outcome.kind === 'called') {
-    const { result, auditId } = firstPreview.outcome;
-    return { state: { kind: 'called', result, auditId, description: gap.description } };
+    return { state: calledStateOf(firstPreview.outcome, gap) };
   }
 
   const approvalKey = { orgId: gap.orgId, approvalId: firstPreview.outcome.approvalId };
   const approval = await waitForConcurrentApproval(deps.db, approvalKey);
   if (approval) {
     assertOwnApproval(approval, gap);
-    return { state: callStateOf(approval, { baseUrl: deps.baseUrl, relationship: 'self' }) };
+    return { state: ownCallStateOf(deps, approval) };
   }
   const secondPreview = await preview(approvalKey.approvalId);
   if (secondPreview.kind === 'preview')
     return { approvalId: approvalKey.approvalId, preview: secondPreview };
   throw executionInProgressError(approvalKey.approvalId);
-}
-
-/**
- * Throws if the approval belongs to another requester. Idempotency keys and ids already belong to
- * one requester each; this check still protects the approval if that fails.
- */
-function assertOwnApproval(approval: Approval, gap: Gap): void {
-  if (approval.requesterId === gap.identityId) return;
-  throw new AppError(
-    'conflict',
-    'The idempotency key is taken; make the call again with a new one.',
-  );
 }
 
 /**

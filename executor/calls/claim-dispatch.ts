@@ -134,7 +134,7 @@ export async function claimRead({ db }: Pick<Deps, 'db'>, run: Run): Promise<Cla
   return { kind: 'claimed', leaseToken, lease };
 }
 
-type IdempotencyKeyClaim =
+export type IdempotencyKeyClaim =
   | { readonly kind: 'mine' }
   | { readonly kind: 'suspended'; readonly approvalId: string }
   /** Another dispatch holds the idempotency key of this call. */
@@ -147,12 +147,24 @@ type IdempotencyKeyClaim =
 export async function claimKey(
   sql: Sql,
   permit: PermitOrGap,
-  { dispatchId, approvalId }: { dispatchId: string | null; approvalId: string | null },
+  {
+    dispatchId,
+    approvalId,
+    isJoined = false,
+  }: { dispatchId: string | null; approvalId: string | null; isJoined?: boolean },
 ): Promise<IdempotencyKeyClaim> {
   if (permit.idempotencyKey === null) return { kind: 'mine' };
   const { orgId, identityId, callDigest } = permit;
   const keyDigest = keyDigestOf(permit.idempotencyKey);
-  const idempotencyEntry = { orgId, identityId, keyDigest, callDigest, dispatchId, approvalId };
+  const idempotencyEntry = {
+    orgId,
+    identityId,
+    keyDigest,
+    callDigest,
+    dispatchId,
+    approvalId,
+    isJoined,
+  };
   if (await insertIdempotencyKey(sql, idempotencyEntry)) {
     if (dispatchId !== null) await deleteExpiredDispatch(sql, { orgId, dispatchId });
     return { kind: 'mine' };

@@ -11,6 +11,8 @@ export interface IdempotencyEntry {
   readonly dispatchId: string | null;
   /** The approval that the call waits for; null when the call needs none. */
   readonly approvalId: string | null;
+  /** Whether the approval is that of an identical call, which this call joined. */
+  readonly isJoined: boolean;
 }
 
 type IdempotencyRowKey = Pick<IdempotencyEntry, 'orgId' | 'identityId' | 'keyDigest'>;
@@ -22,13 +24,14 @@ type IdempotencyRowKey = Pick<IdempotencyEntry, 'orgId' | 'identityId' | 'keyDig
 export async function insertIdempotencyKey(sql: Sql, entry: IdempotencyEntry): Promise<boolean> {
   const rows = await sql`
     insert into executor.idempotency as held
-           (org_id, identity_id, key_digest, call_digest, dispatch_id, approval_id)
+           (org_id, identity_id, key_digest, call_digest, dispatch_id, approval_id, joined)
     values (${entry.orgId}, ${entry.identityId}, ${entry.keyDigest}, ${entry.callDigest},
-            ${entry.dispatchId}, ${entry.approvalId})
+            ${entry.dispatchId}, ${entry.approvalId}, ${entry.isJoined})
         on conflict (org_id, identity_id, key_digest)
         do update set call_digest = excluded.call_digest,
                       dispatch_id = excluded.dispatch_id,
                       approval_id = excluded.approval_id,
+                      joined = excluded.joined,
                       created_at = now()
                 where held.created_at < now() - ${dispatchKeptHours} * interval '1 hour'
     returning key_digest
@@ -39,23 +42,50 @@ export async function insertIdempotencyKey(sql: Sql, entry: IdempotencyEntry): P
 export async function findIdempotencyKey(
   sql: Sql,
   { orgId, identityId, keyDigest }: IdempotencyRowKey,
-): Promise<Pick<IdempotencyEntry, 'callDigest' | 'dispatchId' | 'approvalId'> | undefined> {
+): Promise<
+  Pick<IdempotencyEntry, 'callDigest' | 'dispatchId' | 'approvalId' | 'isJoined'> | undefined
+> {
   const [row] = await sql<
-    { call_digest: string; dispatch_id: string | null; approval_id: string | null }[]
+    {
+      callDigest: string;
+      dispatchId: string | null;
+      approvalId: string | null;
+      isJoined: boolean;
+    }[]
   >`
-    select call_digest, dispatch_id, approval_id
+    select call_digest as "callDigest", dispatch_id as "dispatchId", approval_id as "approvalId",
+           joined as "isJoined"
       from executor.idempotency
      where org_id = ${orgId}
        and identity_id = ${identityId}
        and key_digest = ${keyDigest}
        and created_at >= now() - ${dispatchKeptHours} * interval '1 hour'
   `;
-  return (
-    row && { callDigest: row.call_digest, dispatchId: row.dispatch_id, approvalId: row.approval_id }
-  );
+  return row;
 }
 
-/** Frees the idempotency key of a call that was not sent. */
+/**
+ * Gives the idempotency key of an approval that was never stored to the approval that the call
+ * joined instead. False when the key no longer belongs to the former.
+ */
+export async function moveIdempotencyKey(
+  sql: Sql,
+  { orgId, identityId, keyDigest }: IdempotencyRowKey,
+  { from, to }: { from: string; to: string },
+): Promise<boolean> {
+  const rows = await sql`
+    update executor.idempotency
+       set approval_id = ${to}, joined = true
+     where org_id = ${orgId}
+       and identity_id = ${identityId}
+       and key_digest = ${keyDigest}
+       and approval_id = ${from}
+    returning key_digest
+  `;
+  return rows.length === 1;
+}
+
+/** Frees the idempotency key of a direct call that was not sent. */
 export async function releaseIdempotencyKey(
   sql: Sql,
   {
@@ -63,8 +93,7 @@ export async function releaseIdempotencyKey(
     identityId,
     keyDigest,
     callDigest,
-    approvalId,
-  }: IdempotencyRowKey & Pick<IdempotencyEntry, 'callDigest' | 'approvalId'>,
+  }: IdempotencyRowKey & Pick<IdempotencyEntry, 'callDigest'>,
 ): Promise<void> {
   await sql`
     delete from executor.idempotency
@@ -72,7 +101,22 @@ export async function releaseIdempotencyKey(
        and identity_id = ${identityId}
        and key_digest = ${keyDigest}
        and call_digest = ${callDigest}
-       and approval_id is not distinct from ${approvalId}::uuid
+       and approval_id is null
+  `;
+}
+
+/**
+ * Frees all idempotency keys of an approved call that was not sent: that of the call itself, and
+ * those of the identical calls that joined its approval.
+ */
+export async function releaseKeysOfApproval(
+  sql: Sql,
+  { orgId, approvalId }: { orgId: string; approvalId: string },
+): Promise<void> {
+  await sql`
+    delete from executor.idempotency
+     where org_id = ${orgId}
+       and approval_id = ${approvalId}
   `;
 }
 

@@ -478,6 +478,116 @@ describe('an idempotency key', () => {
     expect(world.upstream.hits).toHaveLength(1);
   });
 
+  describe('of a call that joins the approval of an identical call', () => {
+    const join = (
+      call: Call,
+      { key, ...request }: { key: string; approvalId: string; joining?: { unstoredId?: string } },
+    ) =>
+      world.approvals.preview(
+        {
+          gap: world.gapOf(call, { idempotencyKey: key }),
+          call,
+          options,
+          joining: {},
+          ...request,
+        },
+        testDeadline(),
+      );
+    const suspendedBy = (approvalId: string) => ({ kind: 'suspended' as const, approvalId });
+    const replay = async (
+      call: Call,
+      approvalId: string,
+      parts: Pick<Partial<Permit>, 'hosts' | 'keys'> = {},
+    ) => {
+      const gap = world.gapOf(call, { jti: approvalId, ...parts });
+      const preview = await world.approvals.preview(
+        { gap, call, options, approvalId },
+        testDeadline(),
+      );
+      if (preview.kind !== 'preview') throw new Error('seen');
+      const { sealedCall } = preview;
+      const permit = world.permitOf(call, {
+        approvalId,
+        executionId: uuidv7(),
+        dispatchId: approvalId,
+        ...targetOf(gap),
+        ...parts,
+      });
+      return world.approvals.executeFrozen({ permit, sealedCall, context }, testDeadline());
+    };
+
+    test('belongs to that approval, also after the approved call has run', async () => {
+      const [key, approvalId, call] = [uuidv7(), uuidv7(), createCall()];
+      const joined = { kind: 'seen', outcome: suspendedBy(approvalId) };
+
+      expect(await join(call, { key, approvalId })).toEqual(joined);
+      expect(await join(call, { key, approvalId })).toEqual(joined);
+      expect(await replay(call, approvalId)).toMatchObject({ kind: 'called', replayed: false });
+      expect(await join(call, { key, approvalId: uuidv7() })).toEqual(joined);
+      expect(await execute(call, permitWithKey(call, key))).toEqual(suspendedBy(approvalId));
+      expect(world.upstream.hits).toHaveLength(1);
+      const other = createCall();
+      await expect(join(other, { key, approvalId: uuidv7() })).rejects.toMatchObject({
+        code: 'idempotency_key_reused',
+      });
+    });
+
+    test('does not let a new approval card have the id of that approval', async () => {
+      const [key, approvalId, call] = [uuidv7(), uuidv7(), createCall()];
+      await join(call, { key, approvalId });
+      const gap = world.gapOf(call, { idempotencyKey: key });
+
+      expect(
+        await world.approvals.preview({ gap, call, options, approvalId }, testDeadline()),
+      ).toEqual({ kind: 'seen', outcome: suspendedBy(approvalId) });
+    });
+
+    test('moves only from an approval that was never stored, never from a call', async () => {
+      const [key, otherKey, approvalId, call] = [uuidv7(), uuidv7(), uuidv7(), createCall()];
+      const [unstoredId, storedId] = [uuidv7(), uuidv7()];
+      await join(call, { key, approvalId: unstoredId });
+      const outcomeOf = async (joining: { unstoredId?: string }) =>
+        join(call, { key, approvalId, joining });
+
+      expect(await outcomeOf({ unstoredId: storedId })).toMatchObject({
+        outcome: suspendedBy(unstoredId),
+      });
+      expect(await outcomeOf({ unstoredId })).toMatchObject({ outcome: suspendedBy(approvalId) });
+      await execute(call, permitWithKey(call, otherKey));
+      expect(
+        await join(call, { key: otherKey, approvalId, joining: { unstoredId } }),
+      ).toMatchObject({ outcome: { kind: 'called', replayed: true } });
+    });
+
+    test('is not stored for a read', async () => {
+      const [key, approvalId] = [uuidv7(), uuidv7()];
+      const call = world.actionCall('get', { id: 'T1' });
+      const gap = world.gapOf(call, { idempotencyKey: key, nonRead: false });
+      await world.approvals.preview(
+        { gap, call, options, approvalId, joining: {} },
+        testDeadline(),
+      );
+      expect(
+        await world.sql`select 1 from executor.idempotency where approval_id = ${approvalId}`,
+      ).toHaveLength(0);
+    });
+
+    test('can be used again when the approved call was certainly not sent', async () => {
+      const [key, approvalId] = [uuidv7(), uuidv7()];
+      const call = world.rawCall({ method: 'POST', target: 'https://127.0.0.1:9/', body: 1 });
+      await join(call, { key, approvalId });
+      const parts = { hosts: ['127.0.0.1:9'], keys: ['http:POST:127.0.0.1:9/'] };
+      await expect(replay(call, approvalId, parts)).rejects.toMatchObject({
+        code: 'upstream_unreachable',
+      });
+
+      const nextId = uuidv7();
+      expect(await join(call, { key, approvalId: nextId })).toMatchObject({
+        outcome: suspendedBy(nextId),
+      });
+    });
+  });
+
   test('returns the outcome of a finished call, even when no rule allows the call any more', async () => {
     const key = uuidv7();
     const call = createCall();

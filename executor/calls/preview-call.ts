@@ -10,9 +10,10 @@ import { statementDigest } from '#signing';
 import { cardFactsOf, renderDescription, serviceTitleOf } from '#templates';
 import { checkFilter } from '../jq/check-filter.ts';
 import { claimKey, keyDigestOf } from './claim-dispatch.ts';
+import type { IdempotencyKeyClaim } from './claim-dispatch.ts';
 import { discloseFields } from '../previews/disclose-fields.ts';
 import { freezeCall } from './frozen-call.ts';
-import { answerSecondAttempt, differentCallError } from './outcome.ts';
+import { answerSecondAttempt, differentCallError, inProgressError } from './outcome.ts';
 import { prepareCall } from '../request/prepare-call.ts';
 import type { PreparedCall } from '../request/prepare-call.ts';
 import type { RunOutcome } from './run.ts';
@@ -23,7 +24,7 @@ import { redactedParamsOf, showRequest } from '../previews/domain/redact.ts';
 import { requestDigestOf } from '../request/domain/built-request.ts';
 import { isNonRead } from '../sending/domain/retry.ts';
 import { redactionMarker } from '../request/domain/shown-headers.ts';
-import { findIdempotencyKey } from './idempotency.sql.ts';
+import { findIdempotencyKey, moveIdempotencyKey } from './idempotency.sql.ts';
 
 type Preview =
   | {
@@ -45,18 +46,35 @@ type Preview =
 const discloseMsMax = 4_000;
 const sealedCallLengthMax = 3_000_000;
 
+interface PreviewRequest {
+  readonly gap: string;
+  readonly call: Call;
+  readonly options: CallOptions;
+  readonly approvalId: string;
+}
+
 /**
- * Prepares the approval card of a call. Sends nothing except requests that look up names, and these
- * only where policy allows reads.
+ * Prepares the approval card of a call, or only notes its idempotency key where it joins an approval
+ * that has a card.
  */
 export async function previewCall(
   deps: Deps,
   {
-    gap: signedGap,
-    call,
-    options,
-    approvalId,
-  }: { gap: string; call: Call; options: CallOptions; approvalId: string },
+    joining,
+    ...request
+  }: PreviewRequest & { joining?: { unstoredId?: string | undefined } | undefined },
+  deadline: Deadline,
+): Promise<Preview> {
+  if (joining === undefined) return prepareCard(deps, request, deadline);
+  const gap = deps.verifyGap(request.gap);
+  const approvals = { approvalId: request.approvalId, unstoredId: joining.unstoredId };
+  return { kind: 'seen', outcome: await joinApproval(deps, gap, approvals) };
+}
+
+/** Sends nothing except requests that look up names, and these only where policy allows reads. */
+async function prepareCard(
+  deps: Deps,
+  { gap: signedGap, call, options, approvalId }: PreviewRequest,
   deadline: Deadline,
 ): Promise<Preview> {
   const gap = deps.verifyGap(signedGap);
@@ -149,7 +167,8 @@ async function findEarlierOutcome(
   const idempotencyRow = await findIdempotencyKey(db, { orgId, identityId, keyDigest });
   if (idempotencyRow === undefined) return undefined;
   if (idempotencyRow.callDigest !== callDigest) throw differentCallError('idempotency_key_reused');
-  if (idempotencyRow.approvalId === approvalId) return undefined; // A repeated preview of this approval.
+  const isRepeatedPreview = idempotencyRow.approvalId === approvalId && !idempotencyRow.isJoined;
+  if (isRepeatedPreview) return undefined;
   if (idempotencyRow.approvalId !== null)
     return { kind: 'suspended', approvalId: idempotencyRow.approvalId };
   if (idempotencyRow.dispatchId === null) return undefined;
@@ -186,23 +205,50 @@ async function checkApprovalId(
  * this approval.
  */
 async function holdIdempotencyKey(
-  { db }: Deps,
+  deps: Deps,
   gap: Gap,
   approvalId: string,
 ): Promise<RunOutcome | undefined> {
-  const idempotencyRow = await db.transaction((tx) =>
+  const idempotencyRow = await deps.db.transaction((tx) =>
     claimKey(tx, gap, { dispatchId: null, approvalId }),
   );
-  if (idempotencyRow.kind === 'mine') return undefined;
-  if (idempotencyRow.kind === 'suspended') return idempotencyRow;
-  const { orgId, callDigest } = gap;
+  return idempotencyRow.kind === 'mine' ? undefined : outcomeOfHolder(deps, gap, idempotencyRow);
+}
+
+/**
+ * Gives the idempotency key of the call to the approval of an identical call, which the call joins.
+ * Returns that approval, or what has the key already. Approvals chooses this approval freely: the
+ * requester's later calls with the key only get an answer from it, and no card is made for it.
+ */
+async function joinApproval(
+  deps: Deps,
+  gap: Gap,
+  { approvalId, unstoredId }: { approvalId: string; unstoredId: string | undefined },
+): Promise<RunOutcome> {
+  const { orgId, identityId, idempotencyKey } = gap;
+  const joinedOutcome = { kind: 'suspended', approvalId } as const;
+  if (idempotencyKey === null || !gap.nonRead) return joinedOutcome;
+  const claim = await deps.db.transaction((tx) =>
+    claimKey(tx, gap, { dispatchId: null, approvalId, isJoined: true }),
+  );
+  if (claim.kind === 'mine') return joinedOutcome;
+  if (claim.kind === 'suspended' && claim.approvalId === unstoredId) {
+    const key = { orgId, identityId, keyDigest: keyDigestOf(idempotencyKey) };
+    const isMoved = await moveIdempotencyKey(deps.db, key, { from: unstoredId, to: approvalId });
+    if (isMoved) return joinedOutcome;
+    throw inProgressError(); // A concurrent request has just given the key to another approval.
+  }
+  return outcomeOfHolder(deps, gap, claim);
+}
+
+async function outcomeOfHolder(
+  { db }: Deps,
+  { orgId, callDigest }: Gap,
+  holder: Exclude<IdempotencyKeyClaim, { kind: 'mine' }>,
+): Promise<RunOutcome> {
+  if (holder.kind === 'suspended') return holder;
   const otherCall = 'idempotency_key_reused';
-  return answerSecondAttempt(db, {
-    orgId,
-    dispatchId: idempotencyRow.dispatchId,
-    callDigest,
-    otherCall,
-  });
+  return answerSecondAttempt(db, { orgId, dispatchId: holder.dispatchId, callDigest, otherCall });
 }
 
 /**

@@ -138,6 +138,27 @@ describe('a suspended call, with two replicas of each component', () => {
     expect(countHitsAt('/pay')).toBe(2);
   });
 
+  test('has one execution and one answer for each idempotency key that joins its open approval', async () => {
+    const agent = await createAgent(world.url, world.admin, 'joins');
+    const keys = [{ 'idempotency-key': 'first' }, { 'idempotency-key': 'second' }];
+    const callWithKeys = () =>
+      Promise.all(keys.map((key, at) => call(agent, '/join', { at, ...key })));
+    const { body: pending } = await call(agent, '/join');
+    const joined = await callWithKeys();
+    expect(joined.map(({ body }) => body.approval_id)).toEqual(keys.map(() => pending.approval_id));
+
+    // The remembered rule allows new calls, so only the keys keep the repetitions from being made.
+    successfulBodyOf(
+      await resolveApproval(pending.approval_id, { resolution: 'allow_remember', ttl: '1h' }),
+    );
+    const isCalled = async () =>
+      (await callWithKeys()).every(({ body }) => body.status === 'called');
+    await pollUntil(isCalled, 'the answers to the joined calls');
+    expect(countHitsAt('/join')).toBe(1);
+    expect((await call(agent, '/join')).body.status).toBe('called');
+    expect(countHitsAt('/join')).toBe(2);
+  });
+
   test('stays denied when it is repeated with its idempotency key', async () => {
     const agent = await createAgent(world.url, world.admin, 'denied');
     const key = { 'idempotency-key': 'never' };

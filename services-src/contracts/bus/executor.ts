@@ -135,8 +135,8 @@ export const executor = defineContract('executor', {
   },
   /**
    * Makes what an approver will see and what will be replayed: the redacted request, the disclosed
-   * fields and the encrypted call. If the call's idempotency key was used before, the answer tells
-   * what became of the earlier call (`seen`), and nothing is prepared.
+   * fields and the encrypted call. If the call's idempotency key was used before, or the call joins
+   * an approval, the answer tells what has the key (`seen`), and nothing is prepared.
    */
   preview: {
     request: z.strictObject({
@@ -148,6 +148,17 @@ export const executor = defineContract('executor', {
        * with this idempotency key.
        */
       approvalId: id,
+      /**
+       * Present when `approvalId` is a stored approval of an identical call, which this call joins.
+       * That approval then gets the idempotency key of the call, unless another call or approval has
+       * it. Executors of release 0.1.0 ignore this member and answer `unauthenticated`.
+       */
+      joining: z
+        .strictObject({
+          /** An approval that may have the key but was never stored: it loses the key. */
+          unstoredId: id.optional(),
+        })
+        .optional(),
     }),
     response: z.discriminatedUnion('kind', [
       z.strictObject({
