@@ -62,9 +62,9 @@ export default defineConfig({
           globalSetup: ['test/support/global-setup.ts'],
           testTimeout: 120_000,
           hookTimeout: 300_000,
-          // Each file starts whole products, often with a browser. One file at a time is enough for
-          // two processors.
-          fileParallelism: false,
+          // Each file starts whole products, often with a browser. Two files at a time keep two
+          // processors busy. The slow files load the machine themselves, or measure it.
+          fileParallelism: isFastSuite,
         },
       },
     ],
