@@ -255,8 +255,10 @@ function createStandIns(people: ReturnType<typeof createPeople>) {
       preview: async ({ call, options, approvalId, joining }) => {
         const seenApprovalId =
           options.idempotencyKey === null ? undefined : state.keys.get(options.idempotencyKey);
-        if (joining) {
-          if (!state.knowsJoining) throw new AppError('unauthenticated', 'Not this approval.');
+        if (joining && !state.knowsJoining && seenApprovalId === undefined) {
+          throw new AppError('unauthenticated', 'Not this approval.');
+        }
+        if (joining && state.knowsJoining) {
           const isFree = seenApprovalId === undefined || seenApprovalId === joining.unstoredId;
           const holder = isFree ? approvalId : seenApprovalId;
           if (options.idempotencyKey !== null) state.keys.set(options.idempotencyKey, holder);

@@ -1,3 +1,6 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
+import { deadlineIn } from '#bus';
 import type { Deadline } from '#bus';
 import type { Call, CallOptions, CallResult } from '#contracts/call';
 import type { Gap } from '#contracts/permit';
@@ -19,8 +22,11 @@ export interface RaiseRequest {
   readonly context: CallContext;
 }
 
-/** The key may be held by an approval that was never stored; the second attempt takes it from that. */
-const attemptsMax = 2;
+/**
+ * How long to wait for a concurrent request for the same call that has made its preview but not yet
+ * stored its approval.
+ */
+const identicalCallWaitMs = 2_000;
 
 interface JoiningCall {
   readonly request: RaiseRequest;
@@ -42,22 +48,42 @@ export async function joinApproval(
   deadline: Deadline,
 ): Promise<CallState> {
   if (gap.idempotencyKey === null || !gap.nonRead) return ownCallStateOf(deps, approval);
-  let unstoredId = preparedId;
-  for (let attempt = 1; attempt <= attemptsMax; attempt += 1) {
-    const holder = await giveKeyTo(deps, { request, approval, unstoredId }, deadline);
-    if (holder.kind === 'called') return calledStateOf(holder, gap);
-    if (holder.approvalId === approval.id) return ownCallStateOf(deps, approval);
-    const key = { orgId: gap.orgId, approvalId: holder.approvalId };
-    const earlierApproval = await findApproval(deps.db, key);
-    if (earlierApproval) {
-      assertOwnApproval(earlierApproval, gap);
-      return ownCallStateOf(deps, earlierApproval);
-    }
-    // That approval was prepared for this key and never stored: its process died, or the call joined
-    // this approval and that was not noted. It must not keep the key.
-    unstoredId = holder.approvalId;
+  const joining = { request, approval };
+  const holder = await giveKeyTo(deps, { ...joining, unstoredId: preparedId }, deadline);
+  if (holder.kind === 'called') return calledStateOf(holder, gap);
+  if (holder.approvalId === approval.id) return ownCallStateOf(deps, approval);
+  const earlierApproval = await findOwnApproval(deps, gap, holder.approvalId);
+  if (earlierApproval) return ownCallStateOf(deps, earlierApproval);
+  // That approval was prepared for this key and never stored: its process died, or joined this
+  // approval too and has not given the key to it. So it must not keep the key.
+  await giveKeyTo(deps, { ...joining, unstoredId: holder.approvalId }, deadline);
+  return ownCallStateOf(deps, approval);
+}
+
+/** The state of what has the idempotency key of a call; waits for an approval that is being stored. */
+export async function stateOfHolder(deps: Deps, gap: Gap, holder: KeyHolder): Promise<CallState> {
+  if (holder.kind === 'called') return calledStateOf(holder, gap);
+  const approval = await findOwnApproval(deps, gap, holder.approvalId);
+  if (approval) return ownCallStateOf(deps, approval);
+  throw executionInProgressError(holder.approvalId);
+}
+
+/**
+ * Finds the approval that has the idempotency key of a call. Waits for a concurrent request for the
+ * same call, which stores the approval right after its preview.
+ */
+export async function findOwnApproval(
+  { db }: Deps,
+  gap: Gap,
+  approvalId: string,
+): Promise<Approval | undefined> {
+  const waitDeadline = deadlineIn(identicalCallWaitMs);
+  for (;;) {
+    const approval = await findApproval(db, { orgId: gap.orgId, approvalId });
+    if (approval) assertOwnApproval(approval, gap);
+    if (approval || waitDeadline.remainingMs() === 0) return approval;
+    await delay(100);
   }
-  throw executionInProgressError(approval.id);
 }
 
 type KeyHolder =
@@ -96,7 +122,7 @@ export function ownCallStateOf({ baseUrl }: Deps, approval: Approval): CallState
   return callStateOf(approval, { baseUrl, relationship: 'self' });
 }
 
-export function calledStateOf(
+function calledStateOf(
   { result, auditId }: { readonly result: CallResult; readonly auditId: string },
   { description }: Gap,
 ): CallState {

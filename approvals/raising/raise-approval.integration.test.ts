@@ -361,15 +361,15 @@ describe('raising an approval with an idempotency key', () => {
       expect(await suspend(helper, { arg: 'joined' })).not.toBe(id);
     });
 
-    test('holds for all of ten concurrent calls with different keys', async () => {
+    test('holds for concurrent calls with different and with repeated keys, and one without', async () => {
       const { helper, ann, raise, resolve, neighbours } = world;
-      const keys = Array.from({ length: 10 }, (_, index) => `together-${index}`);
+      const keys = Array.from({ length: 10 }, (_, index) => `together-${index % 5}`);
       const raiseAll = () =>
         Promise.all(keys.map((idempotencyKey) => raise(helper, { arg: 'all', idempotencyKey })));
       const ids = new Set(
-        (await raiseAll()).map((state) =>
-          state.kind === 'pending' ? state.envelope.approval_id : '',
-        ),
+        (await Promise.all([raise(helper, { arg: 'all' }), raiseAll()]))
+          .flat()
+          .map((state) => (state.kind === 'pending' ? state.envelope.approval_id : '')),
       );
       expect(ids.size).toBe(1);
       const [id = ''] = ids;
@@ -408,8 +408,11 @@ describe('raising an approval with an idempotency key', () => {
       onTestFinished(() => {
         neighbours.knowsJoining = true;
       });
+      neighbours.keys.set('unstored', uuidv7());
 
-      expect(await suspend(helper, { arg: 'skew', idempotencyKey: 'j4' })).toBe(id);
+      for (const idempotencyKey of ['j4', 'unstored']) {
+        expect(await suspend(helper, { arg: 'skew', idempotencyKey })).toBe(id);
+      }
     });
   });
 

@@ -1,9 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises';
-
-import { deadlineIn } from '#bus';
 import type { Deadline } from '#bus';
 import type { Gap } from '#contracts/permit';
-import type { Sql } from '#database';
 import { AppError } from '#errors';
 import { digestOf, isRecent, statementDigest } from '#signing';
 import { findTraceparent } from '#telemetry';
@@ -19,11 +15,16 @@ import { searchTextOf } from '../approval/domain/search-text.ts';
 import type { Approval } from '../approval/domain/approval.ts';
 import type { CallState } from '../approval/domain/call-state.ts';
 import { firstResolverOf, findNextResolver } from '../approval/domain/ladder.ts';
-import { executionInProgressError } from '../approval/domain/refusals.ts';
 import type { Deps } from '../deps.ts';
 import { expireApprovals } from '../moves/approval-moves.ts';
 import { createCard, frozenFieldsOf } from './domain/new-approval.ts';
-import { assertOwnApproval, calledStateOf, joinApproval, ownCallStateOf } from './join-approval.ts';
+import {
+  findOwnApproval,
+  joinApproval,
+  assertOwnApproval,
+  ownCallStateOf,
+  stateOfHolder,
+} from './join-approval.ts';
 import type { RaiseRequest } from './join-approval.ts';
 import { assertWithinLimits } from './limits.ts';
 
@@ -32,12 +33,6 @@ import { assertWithinLimits } from './limits.ts';
  * later.
  */
 const gapAgeMsMax = 10_000;
-/**
- * How long to wait for a concurrent request for the same call that has made its preview but not yet
- * stored its approval.
- */
-const identicalCallWaitMs = 2_000;
-
 type Preview = Awaited<ReturnType<Deps['executor']['preview']>>;
 
 /** Raises an approval for a call that no rule allows, or returns the state of an identical call. */
@@ -96,36 +91,16 @@ async function preparePreview(
   const approvalId = gap.jti;
   const firstPreview = await preview(approvalId);
   if (firstPreview.kind === 'preview') return { approvalId, preview: firstPreview };
-  if (firstPreview.outcome.kind === 'called') {
-    return { state: calledStateOf(firstPreview.outcome, gap) };
-  }
+  const { outcome } = firstPreview;
+  if (outcome.kind === 'called') return { state: await stateOfHolder(deps, gap, outcome) };
 
-  const approvalKey = { orgId: gap.orgId, approvalId: firstPreview.outcome.approvalId };
-  const approval = await waitForConcurrentApproval(deps.db, approvalKey);
-  if (approval) {
-    assertOwnApproval(approval, gap);
-    return { state: ownCallStateOf(deps, approval) };
-  }
-  const secondPreview = await preview(approvalKey.approvalId);
+  const approval = await findOwnApproval(deps, gap, outcome.approvalId);
+  if (approval) return { state: ownCallStateOf(deps, approval) };
+  const secondPreview = await preview(outcome.approvalId);
   if (secondPreview.kind === 'preview')
-    return { approvalId: approvalKey.approvalId, preview: secondPreview };
-  throw executionInProgressError(approvalKey.approvalId);
-}
-
-/**
- * Waits for the approval of a concurrent request for the same call, which stores the approval right
- * after its preview.
- */
-async function waitForConcurrentApproval(
-  sql: Sql,
-  key: { orgId: string; approvalId: string },
-): Promise<Approval | undefined> {
-  const waitDeadline = deadlineIn(identicalCallWaitMs);
-  for (;;) {
-    const approval = await findApproval(sql, key);
-    if (approval || waitDeadline.remainingMs() === 0) return approval;
-    await delay(100);
-  }
+    return { approvalId: outcome.approvalId, preview: secondPreview };
+  // Meanwhile the concurrent request has joined the approval of an identical call.
+  return { state: await stateOfHolder(deps, gap, secondPreview.outcome) };
 }
 
 interface PreviewedCall {

@@ -147,24 +147,12 @@ export type IdempotencyKeyClaim =
 export async function claimKey(
   sql: Sql,
   permit: PermitOrGap,
-  {
-    dispatchId,
-    approvalId,
-    isJoined = false,
-  }: { dispatchId: string | null; approvalId: string | null; isJoined?: boolean },
+  { dispatchId, approvalId }: { dispatchId: string | null; approvalId: string | null },
 ): Promise<IdempotencyKeyClaim> {
   if (permit.idempotencyKey === null) return { kind: 'mine' };
   const { orgId, identityId, callDigest } = permit;
   const keyDigest = keyDigestOf(permit.idempotencyKey);
-  const idempotencyEntry = {
-    orgId,
-    identityId,
-    keyDigest,
-    callDigest,
-    dispatchId,
-    approvalId,
-    isJoined,
-  };
+  const idempotencyEntry = { orgId, identityId, keyDigest, callDigest, dispatchId, approvalId };
   if (await insertIdempotencyKey(sql, idempotencyEntry)) {
     if (dispatchId !== null) await deleteExpiredDispatch(sql, { orgId, dispatchId });
     return { kind: 'mine' };
@@ -172,12 +160,11 @@ export async function claimKey(
   const idempotencyRow = await findIdempotencyKey(sql, { orgId, identityId, keyDigest });
   if (idempotencyRow === undefined) throw inProgressError(); // The key was released after the insert failed.
   if (idempotencyRow.callDigest !== callDigest) throw differentCallError('idempotency_key_reused');
-  if (idempotencyRow.approvalId !== null) {
+  const heldBy = idempotencyRow.approvalId ?? idempotencyRow.joinedApprovalId;
+  if (heldBy !== null) {
     // When the approval that holds the key is being replayed, the call may go on. Otherwise the
     // answer is the state of that approval.
-    return idempotencyRow.approvalId === approvalId
-      ? { kind: 'mine' }
-      : { kind: 'suspended', approvalId: idempotencyRow.approvalId };
+    return heldBy === approvalId ? { kind: 'mine' } : { kind: 'suspended', approvalId: heldBy };
   }
   if (idempotencyRow.dispatchId === null || idempotencyRow.dispatchId === dispatchId)
     return { kind: 'mine' };

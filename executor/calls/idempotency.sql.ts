@@ -11,9 +11,26 @@ export interface IdempotencyEntry {
   readonly dispatchId: string | null;
   /** The approval that the call waits for; null when the call needs none. */
   readonly approvalId: string | null;
-  /** Whether the approval is that of an identical call, which this call joined. */
-  readonly isJoined: boolean;
 }
+
+/**
+ * What has an idempotency key: a call that is or was sent (`dispatch`), the approval of the call
+ * itself, or the approval of an identical call that it joined.
+ */
+export interface KeyHolder {
+  readonly callDigest: string;
+  readonly dispatchId: string | null;
+  readonly approvalId: string | null;
+  readonly joinedApprovalId: string | null;
+}
+
+/**
+ * A joined approval is stored as a dispatch id, not as the approval of the call: no approval card may
+ * be made under it. Executors of 0.1.0 find no such dispatch and answer `execution_in_progress`.
+ */
+const joinedPrefix = 'joined-';
+
+export const joinedDispatchIdOf = (approvalId: string): string => `${joinedPrefix}${approvalId}`;
 
 type IdempotencyRowKey = Pick<IdempotencyEntry, 'orgId' | 'identityId' | 'keyDigest'>;
 
@@ -24,14 +41,13 @@ type IdempotencyRowKey = Pick<IdempotencyEntry, 'orgId' | 'identityId' | 'keyDig
 export async function insertIdempotencyKey(sql: Sql, entry: IdempotencyEntry): Promise<boolean> {
   const rows = await sql`
     insert into executor.idempotency as held
-           (org_id, identity_id, key_digest, call_digest, dispatch_id, approval_id, joined)
+           (org_id, identity_id, key_digest, call_digest, dispatch_id, approval_id)
     values (${entry.orgId}, ${entry.identityId}, ${entry.keyDigest}, ${entry.callDigest},
-            ${entry.dispatchId}, ${entry.approvalId}, ${entry.isJoined})
+            ${entry.dispatchId}, ${entry.approvalId})
         on conflict (org_id, identity_id, key_digest)
         do update set call_digest = excluded.call_digest,
                       dispatch_id = excluded.dispatch_id,
                       approval_id = excluded.approval_id,
-                      joined = excluded.joined,
                       created_at = now()
                 where held.created_at < now() - ${dispatchKeptHours} * interval '1 hour'
     returning key_digest
@@ -42,51 +58,27 @@ export async function insertIdempotencyKey(sql: Sql, entry: IdempotencyEntry): P
 export async function findIdempotencyKey(
   sql: Sql,
   { orgId, identityId, keyDigest }: IdempotencyRowKey,
-): Promise<
-  Pick<IdempotencyEntry, 'callDigest' | 'dispatchId' | 'approvalId' | 'isJoined'> | undefined
-> {
+): Promise<KeyHolder | undefined> {
   const [row] = await sql<
-    {
-      callDigest: string;
-      dispatchId: string | null;
-      approvalId: string | null;
-      isJoined: boolean;
-    }[]
+    { callDigest: string; dispatchId: string | null; approvalId: string | null }[]
   >`
-    select call_digest as "callDigest", dispatch_id as "dispatchId", approval_id as "approvalId",
-           joined as "isJoined"
+    select call_digest as "callDigest", dispatch_id as "dispatchId", approval_id as "approvalId"
       from executor.idempotency
      where org_id = ${orgId}
        and identity_id = ${identityId}
        and key_digest = ${keyDigest}
        and created_at >= now() - ${dispatchKeptHours} * interval '1 hour'
   `;
-  return row;
+  if (!row?.dispatchId?.startsWith(joinedPrefix)) return row && { ...row, joinedApprovalId: null };
+  const joinedApprovalId = row.dispatchId.slice(joinedPrefix.length);
+  return { ...row, dispatchId: null, joinedApprovalId };
 }
 
 /**
  * Gives the idempotency key of an approval that was never stored to the approval that the call
- * joined instead. False when the key no longer belongs to the former.
+ * joined instead.
  */
 export async function moveIdempotencyKey(
-  sql: Sql,
-  { orgId, identityId, keyDigest }: IdempotencyRowKey,
-  { from, to }: { from: string; to: string },
-): Promise<boolean> {
-  const rows = await sql`
-    update executor.idempotency
-       set approval_id = ${to}, joined = true
-     where org_id = ${orgId}
-       and identity_id = ${identityId}
-       and key_digest = ${keyDigest}
-       and approval_id = ${from}
-    returning key_digest
-  `;
-  return rows.length === 1;
-}
-
-/** Frees the idempotency key of a direct call that was not sent. */
-export async function releaseIdempotencyKey(
   sql: Sql,
   {
     orgId,
@@ -94,6 +86,32 @@ export async function releaseIdempotencyKey(
     keyDigest,
     callDigest,
   }: IdempotencyRowKey & Pick<IdempotencyEntry, 'callDigest'>,
+  { from, to }: { from: string; to: string },
+): Promise<void> {
+  await sql`
+    update executor.idempotency
+       set approval_id = null, dispatch_id = ${joinedDispatchIdOf(to)}
+     where org_id = ${orgId}
+       and identity_id = ${identityId}
+       and key_digest = ${keyDigest}
+       and call_digest = ${callDigest}
+       and approval_id = ${from}
+  `;
+}
+
+/**
+ * Frees the idempotency key of a call that was not sent. Keys of calls that joined its approval keep
+ * the failure as their answer.
+ */
+export async function releaseIdempotencyKey(
+  sql: Sql,
+  {
+    orgId,
+    identityId,
+    keyDigest,
+    callDigest,
+    approvalId,
+  }: IdempotencyRowKey & Pick<IdempotencyEntry, 'callDigest' | 'approvalId'>,
 ): Promise<void> {
   await sql`
     delete from executor.idempotency
@@ -101,22 +119,7 @@ export async function releaseIdempotencyKey(
        and identity_id = ${identityId}
        and key_digest = ${keyDigest}
        and call_digest = ${callDigest}
-       and approval_id is null
-  `;
-}
-
-/**
- * Frees all idempotency keys of an approved call that was not sent: that of the call itself, and
- * those of the identical calls that joined its approval.
- */
-export async function releaseKeysOfApproval(
-  sql: Sql,
-  { orgId, approvalId }: { orgId: string; approvalId: string },
-): Promise<void> {
-  await sql`
-    delete from executor.idempotency
-     where org_id = ${orgId}
-       and approval_id = ${approvalId}
+       and approval_id is not distinct from ${approvalId}::uuid
   `;
 }
 

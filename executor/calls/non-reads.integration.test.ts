@@ -542,10 +542,30 @@ describe('an idempotency key', () => {
       ).toEqual({ kind: 'seen', outcome: suspendedBy(approvalId) });
     });
 
+    test('does not let a concurrent preview make a card with the id of that approval', async () => {
+      for (let round = 0; round < 5; round += 1) {
+        const [key, approvalId, call] = [uuidv7(), uuidv7(), createCall()];
+        const gap = world.gapOf(call, { idempotencyKey: key });
+        const preview = () =>
+          world.approvals.preview({ gap, call, options, approvalId }, testDeadline());
+        const all = await Promise.allSettled([
+          ...Array.from({ length: 8 }, preview),
+          join(call, { key, approvalId }),
+          ...Array.from({ length: 8 }, preview),
+        ]);
+        const kinds = all.map((each) =>
+          each.status === 'fulfilled' ? each.value.kind : 'refused',
+        );
+        expect(kinds).toContain('seen');
+        expect(kinds).not.toContain('preview');
+      }
+    });
+
     test('moves only from an approval that was never stored, never from a call', async () => {
       const [key, otherKey, approvalId, call] = [uuidv7(), uuidv7(), uuidv7(), createCall()];
       const [unstoredId, storedId] = [uuidv7(), uuidv7()];
-      await join(call, { key, approvalId: unstoredId });
+      const gap = world.gapOf(call, { idempotencyKey: key, jti: unstoredId });
+      await world.approvals.preview({ gap, call, options, approvalId: unstoredId }, testDeadline());
       const outcomeOf = async (joining: { unstoredId?: string }) =>
         join(call, { key, approvalId, joining });
 
@@ -568,11 +588,11 @@ describe('an idempotency key', () => {
         testDeadline(),
       );
       expect(
-        await world.sql`select 1 from executor.idempotency where approval_id = ${approvalId}`,
+        await world.sql`select 1 from executor.idempotency where dispatch_id like ${`%${approvalId}`}`,
       ).toHaveLength(0);
     });
 
-    test('can be used again when the approved call was certainly not sent', async () => {
+    test('keeps that approval when the approved call was not sent, so that a repeated replay is not followed by another call', async () => {
       const [key, approvalId] = [uuidv7(), uuidv7()];
       const call = world.rawCall({ method: 'POST', target: 'https://127.0.0.1:9/', body: 1 });
       await join(call, { key, approvalId });
@@ -581,10 +601,10 @@ describe('an idempotency key', () => {
         code: 'upstream_unreachable',
       });
 
-      const nextId = uuidv7();
-      expect(await join(call, { key, approvalId: nextId })).toMatchObject({
-        outcome: suspendedBy(nextId),
+      expect(await join(call, { key, approvalId: uuidv7() })).toMatchObject({
+        outcome: suspendedBy(approvalId),
       });
+      expect(await execute(call, permitWithKey(call, key, parts))).toEqual(suspendedBy(approvalId));
     });
   });
 

@@ -13,7 +13,7 @@ import { claimKey, keyDigestOf } from './claim-dispatch.ts';
 import type { IdempotencyKeyClaim } from './claim-dispatch.ts';
 import { discloseFields } from '../previews/disclose-fields.ts';
 import { freezeCall } from './frozen-call.ts';
-import { answerSecondAttempt, differentCallError, inProgressError } from './outcome.ts';
+import { answerSecondAttempt, differentCallError } from './outcome.ts';
 import { prepareCall } from '../request/prepare-call.ts';
 import type { PreparedCall } from '../request/prepare-call.ts';
 import type { RunOutcome } from './run.ts';
@@ -24,7 +24,7 @@ import { redactedParamsOf, showRequest } from '../previews/domain/redact.ts';
 import { requestDigestOf } from '../request/domain/built-request.ts';
 import { isNonRead } from '../sending/domain/retry.ts';
 import { redactionMarker } from '../request/domain/shown-headers.ts';
-import { findIdempotencyKey, moveIdempotencyKey } from './idempotency.sql.ts';
+import { findIdempotencyKey, joinedDispatchIdOf, moveIdempotencyKey } from './idempotency.sql.ts';
 
 type Preview =
   | {
@@ -167,10 +167,9 @@ async function findEarlierOutcome(
   const idempotencyRow = await findIdempotencyKey(db, { orgId, identityId, keyDigest });
   if (idempotencyRow === undefined) return undefined;
   if (idempotencyRow.callDigest !== callDigest) throw differentCallError('idempotency_key_reused');
-  const isRepeatedPreview = idempotencyRow.approvalId === approvalId && !idempotencyRow.isJoined;
-  if (isRepeatedPreview) return undefined;
-  if (idempotencyRow.approvalId !== null)
-    return { kind: 'suspended', approvalId: idempotencyRow.approvalId };
+  if (idempotencyRow.approvalId === approvalId) return undefined; // A repeated preview of this approval.
+  const heldBy = idempotencyRow.approvalId ?? idempotencyRow.joinedApprovalId;
+  if (heldBy !== null) return { kind: 'suspended', approvalId: heldBy };
   if (idempotencyRow.dispatchId === null) return undefined;
   const otherCall = 'idempotency_key_reused';
   return answerSecondAttempt(db, {
@@ -225,19 +224,22 @@ async function joinApproval(
   gap: Gap,
   { approvalId, unstoredId }: { approvalId: string; unstoredId: string | undefined },
 ): Promise<RunOutcome> {
-  const { orgId, identityId, idempotencyKey } = gap;
   const joinedOutcome = { kind: 'suspended', approvalId } as const;
-  if (idempotencyKey === null || !gap.nonRead) return joinedOutcome;
-  const claim = await deps.db.transaction((tx) =>
-    claimKey(tx, gap, { dispatchId: null, approvalId, isJoined: true }),
-  );
-  if (claim.kind === 'mine') return joinedOutcome;
-  if (claim.kind === 'suspended' && claim.approvalId === unstoredId) {
-    const key = { orgId, identityId, keyDigest: keyDigestOf(idempotencyKey) };
-    const isMoved = await moveIdempotencyKey(deps.db, key, { from: unstoredId, to: approvalId });
-    if (isMoved) return joinedOutcome;
-    throw inProgressError(); // A concurrent request has just given the key to another approval.
+  if (gap.idempotencyKey === null || !gap.nonRead) return joinedOutcome;
+  const { orgId, identityId } = gap;
+  const key = { orgId, identityId, keyDigest: keyDigestOf(gap.idempotencyKey) };
+  if (unstoredId !== undefined) {
+    await moveIdempotencyKey(
+      deps.db,
+      { ...key, callDigest: gap.callDigest },
+      { from: unstoredId, to: approvalId },
+    );
   }
+  const claim = await claimKey(deps.db, gap, {
+    dispatchId: joinedDispatchIdOf(approvalId),
+    approvalId: null,
+  });
+  if (claim.kind === 'mine') return joinedOutcome;
   return outcomeOfHolder(deps, gap, claim);
 }
 

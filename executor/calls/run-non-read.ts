@@ -7,7 +7,7 @@ import { appendEvent, prepareEvent } from '#events';
 import { inSpan } from '#telemetry';
 import type { Deps } from '../deps.ts';
 import { deleteUnsentDispatch, findDispatch } from './dispatch.sql.ts';
-import { releaseIdempotencyKey, releaseKeysOfApproval } from './idempotency.sql.ts';
+import { releaseIdempotencyKey } from './idempotency.sql.ts';
 import { createOutcomeEvent } from './audit-entry.ts';
 import type { AuditedOutcome } from './audit-entry.ts';
 import { callToolOnce } from '../sending/call-tool.ts';
@@ -278,28 +278,14 @@ async function commitOutcome(
   const outcomeEvent = createOutcomeEvent(parts, ended.audited);
   if (!ended.release) {
     const { row: event } = prepareEvent(outcomeEvent);
-    const isStored = await dispatchWrites.finish({
-      orgId,
-      dispatchId,
-      leaseToken,
-      outcome,
-      event,
-    });
-    // The approved call has no key of its own, but calls that joined its approval may have one.
-    if (isStored && approvalId !== null && ended.stored.kind === 'failed') {
-      await releaseKeysOfApproval(db, { orgId, approvalId });
-    }
-    return isStored;
+    return dispatchWrites.finish({ orgId, dispatchId, leaseToken, outcome, event });
   }
   return db.transaction(async (tx) => {
     if (!(await deleteUnsentDispatch(tx, { orgId, dispatchId, leaseToken }))) return false;
-    if (approvalId !== null) {
-      // Approvals repeats the replay after `unavailable`, so its keys are still in use.
-      if (ended.error?.code !== 'unavailable')
-        await releaseKeysOfApproval(tx, { orgId, approvalId });
-    } else if (idempotencyKey !== null) {
+    const keepsIdempotencyKey = approvalId !== null && ended.error?.code === 'unavailable';
+    if (idempotencyKey !== null && !keepsIdempotencyKey) {
       const keyDigest = keyDigestOf(idempotencyKey);
-      await releaseIdempotencyKey(tx, { orgId, identityId, keyDigest, callDigest });
+      await releaseIdempotencyKey(tx, { orgId, identityId, keyDigest, callDigest, approvalId });
     }
     await appendEvent(tx, outcomeEvent);
     return true;

@@ -151,7 +151,7 @@ export const executor = defineContract('executor', {
       /**
        * Present when `approvalId` is a stored approval of an identical call, which this call joins.
        * That approval then gets the idempotency key of the call, unless another call or approval has
-       * it. Executors of release 0.1.0 ignore this member and answer `unauthenticated`.
+       * it. Executors of release 0.1.0 ignore this member: the key then stays where it is.
        */
       joining: z
         .strictObject({
