@@ -14,6 +14,10 @@ test.for([
 test.for([
   ['mysql://db/gateway', 'must be a postgres:// URL'],
   ['postgres://owner:password@db:port/gateway', 'must be a postgres:// URL'],
+  ['postgres://owner:pass#word@db/gateway', '# is %23'],
+  ['postgres://owner:1#word@db/gateway', '# is %23'],
+  ['postgres://owner:pass%word@db/gateway', '% is %25'],
+  ['postgres://owner:pass/word@db/gateway', '/ is %2F'],
   ['postgres://owner:password@a:5432,b:5432/gateway', 'names several hosts'],
   ['postgres://a,b/gateway?target_session_attrs=read-write', 'names several hosts'],
   ['postgres://db/gateway?target_session_attrs=primary', 'the parameter target_session_attrs,'],

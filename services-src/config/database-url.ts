@@ -1,3 +1,5 @@
+import { encodingHint, parseServerUrl } from './server-url.ts';
+
 const modes = ['disable', 'require', 'verify-ca', 'verify-full'];
 /** The parameters of libpq that both Postgres drivers understand here. */
 const parameters = ['host', 'sslmode', 'sslrootcert', 'application_name', 'options'];
@@ -12,8 +14,8 @@ export function findDatabaseUrlProblem(text: string): string | undefined {
       'primary, such as that of a load balancer or of PgBouncer'
     );
   }
-  const url = URL.parse(text);
-  if (url === null) return 'must be a postgres:// URL';
+  const url = parseServerUrl(text);
+  if (url === undefined) return `must be a postgres:// URL ${encodingHint}`;
   const unknown = [...url.searchParams.keys()].find((name) => !parameters.includes(name));
   if (unknown !== undefined) {
     return `has the parameter ${unknown}, which has no meaning here; those that have are ${parameters.join(', ')}`;

@@ -4,6 +4,7 @@ import { z } from 'zod';
 
 import { oauthClientText } from '../contracts/oauth-client-text.ts';
 import { findDatabaseUrlProblem } from './database-url.ts';
+import { findNatsUrlProblem } from './nats-url.ts';
 import { resourceAttributesText } from './resource-attributes.ts';
 import { SecretText } from './secret.ts';
 
@@ -132,7 +133,10 @@ export const settings = {
     example: 'on',
   },
   NATS_URL: {
-    schema: z.string().regex(/^(nats|tls):\/\//, 'must be a nats:// or tls:// URL'),
+    schema: z.string().superRefine((text, refusal) => {
+      const problem = findNatsUrlProblem(text);
+      if (problem !== undefined) refusal.addIssue(problem);
+    }),
     doc: 'NATS to use instead of the embedded one; each component may have its own (AUTH_NATS_URL, …).',
     example: 'nats://auth:password@nats:4222',
     secret: true,

@@ -14,10 +14,14 @@ export function expiredError({
   service,
   card: { action },
 }: Pick<Approval, 'id' | 'service' | 'card'>): AppError {
-  return new AppError('expired', 'The time of this approval has run out; make the call again.', {
-    // A call by method and path has no action; its `action` is the HTTP method.
-    details: { approval_id: id, service, ...(isHttpMethod(action) ? {} : { action }) },
-  });
+  return new AppError(
+    'expired',
+    'The time of this approval has run out. If the call is still needed, make it again, with a new idempotency key if it had one.',
+    {
+      // A call by method and path has no action; its `action` is the HTTP method.
+      details: { approval_id: id, service, ...(isHttpMethod(action) ? {} : { action }) },
+    },
+  );
 }
 
 /**

@@ -258,7 +258,8 @@ function nextAfterMissingCredential({
 
 function nextAfterExpired({ service, action }: ErrorDetails): NextStep | undefined {
   if (typeof service !== 'string' || typeof action !== 'string') return undefined;
-  const say = 'Make the call again if it is still needed; this shows its parameters.';
+  const say =
+    'Make the call again if it is still needed, with a new idempotency key if it had one; this shows its parameters.';
   return searchIn({ service, action, say });
 }
 
