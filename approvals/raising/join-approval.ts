@@ -48,6 +48,9 @@ export async function joinApproval(
   deadline: Deadline,
 ): Promise<CallState> {
   if (gap.idempotencyKey === null || !gap.nonRead) return ownCallStateOf(deps, approval);
+  // A denial answers identical calls for some minutes. It must not use up the new key of a call that
+  // is meant as another attempt.
+  if (approval.status === 'denied') return ownCallStateOf(deps, approval);
   const joining = { request, approval };
   const holder = await giveKeyTo(deps, { ...joining, unstoredId: preparedId }, deadline);
   if (holder.kind === 'called') return calledStateOf(holder, gap);

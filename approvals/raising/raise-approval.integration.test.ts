@@ -361,6 +361,17 @@ describe('raising an approval with an idempotency key', () => {
       expect(await suspend(helper, { arg: 'joined' })).not.toBe(id);
     });
 
+    test('does not use up a key that comes within ten minutes after the denial', async () => {
+      const { helper, ann, raise, suspend, resolve } = world;
+      const id = await suspend(helper, { arg: 'denied' });
+      await resolve(ann, id, { resolution: 'deny', reason: 'no' });
+      const call = { arg: 'denied', idempotencyKey: 'another attempt' };
+      expect(await raise(helper, call)).toMatchObject({ kind: 'denied', approvalId: id });
+      await age(id);
+
+      expect(await suspend(helper, call)).not.toBe(id);
+    });
+
     test('holds for concurrent calls with different and with repeated keys, and one without', async () => {
       const { helper, ann, raise, resolve, neighbours } = world;
       const keys = Array.from({ length: 10 }, (_, index) => `together-${index % 5}`);

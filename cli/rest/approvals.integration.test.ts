@@ -223,6 +223,24 @@ test('approvals wait ends with the reason of a denial, or with 5 when nobody dec
   expect(advice).toContain('--for takes a time');
 });
 
+test.for([
+  ['pending', 'The call is allowed, and its requester has not run it yet.'],
+  ['executing', 'The call is allowed and being made.'],
+])(
+  'approvals wait says that a call was allowed and is %s when its time is over',
+  async ([status, says]) => {
+    const allowed = { status: 'allowed', execution: { status } };
+    await using world = await startWorld({
+      answerRest: ({ method, response }) =>
+        void response.end(JSON.stringify(method === 'GET' ? allowed : pending)),
+    });
+    const { code, stderr } = await world.runHere('approvals', 'wait', id, '--for', '1s');
+    expect(code).toBe(5);
+    expect(stderr).toContain(says);
+    expect(stderr).not.toContain('Nobody has decided');
+  },
+);
+
 test('a call that waits for a decision asks again when the gateway does not answer', async () => {
   const result = { status_code: 200, body: 'Sent.' };
   const called = { status: 'called', action_description: 'Send a mail', result };

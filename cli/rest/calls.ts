@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { z } from 'zod';
 
 import type { CallBody, calledReply, deniedReply } from '#contracts/http/actions';
-import type { pendingReply } from '#contracts/http/approvals';
+import type { ApprovalResponse, pendingReply } from '#contracts/http/approvals';
 import { exitCodes } from '../exit-codes.ts';
 import { quoteForShell, spellLineEnds } from '../words.ts';
 import type { Api } from './api.ts';
@@ -146,7 +146,8 @@ async function waitForDecision(api: Api, pending: Pending, waitMs: number): Prom
   const endsAtMs = performance.now() + waitMs;
   let pauseMs = pollMs;
   let failures = 0;
-  let state = 'Nobody has decided yet.';
+  /** Undefined while the last answer was that the call waits. */
+  let state: string | undefined;
   for (;;) {
     const remainingMs = endsAtMs - performance.now();
     if (remainingMs <= 0) break;
@@ -157,7 +158,7 @@ async function waitForDecision(api: Api, pending: Pending, waitMs: number): Prom
       if (reply.status !== 'pending_approval') return answerOf(reply);
       failures = 0;
       pauseMs = reply.poll_after_ms;
-      state = 'Nobody has decided yet.';
+      state = undefined;
     } catch (error) {
       if (isRunning(error)) {
         failures = 0;
@@ -170,14 +171,25 @@ async function waitForDecision(api: Api, pending: Pending, waitMs: number): Prom
       } else throw error;
     }
   }
-  return answerOfPending(pending, state);
+  return answerOfPending(pending, state ?? (await describeStatus(api, approval_id)));
+}
+
+/** Says why there is no result. A call that was allowed waits too, until it has run. */
+async function describeStatus(api: Api, approvalId: string): Promise<string> {
+  const path = `/v1/approvals/${encodeURIComponent(approvalId)}` as const;
+  const approval = await api.request<ApprovalResponse>('GET', path).catch(() => undefined);
+  if (approval === undefined) return 'There is no result yet.';
+  if (approval.status !== 'allowed') return 'Nobody has decided yet.';
+  return approval.execution?.status === 'pending'
+    ? 'The call is allowed, and its requester has not run it yet.'
+    : 'The call is allowed and being made.';
 }
 
 function isRunning(error: unknown): boolean {
   return error instanceof GatewayRefusal && error.envelope.error === 'execution_in_progress';
 }
 
-/** The answer when nobody has decided. The note also says how to get the result later. */
+/** The answer when there is no result. The note also says how to get the result later. */
 function answerOfPending(pending: Pending, note: string): Answer {
   return {
     data: pending,

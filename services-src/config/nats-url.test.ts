@@ -16,6 +16,8 @@ test.for([
   ['http://nats:4222', 'must be a nats:// or tls:// URL'],
   ['nats://nats:port', 'must be a nats:// or tls:// URL'],
   ['nats://auth:password@a,b:port', 'must be a nats:// or tls:// URL'],
+  ['nats://auth:password@a,', 'must be a nats:// or tls:// URL'],
+  ['nats://auth:pass,word@nats', 'a comma %2C'],
   ['nats://auth:pass#word@nats', '# is %23'],
   ['nats://auth:1#word@nats', '# is %23'],
   ['nats://auth:pass%word@nats', '% is %25'],

@@ -7,7 +7,7 @@ export function findNatsUrlProblem(text: string): string | undefined {
   const [first = '', ...others] = address.split(',');
   // Further hosts may repeat the scheme and the credentials, of which only the first are used.
   const hosts = others.map((other) => `nats://${other.trim().replace(/^.*(:\/\/|@)/, '')}`);
-  return [first.trim(), ...hosts].every((url) => parseServerUrl(url) !== undefined)
+  return [first.trim(), ...hosts].every((url) => Boolean(parseServerUrl(url)?.hostname))
     ? undefined
     : `must be a nats:// or tls:// URL ${encodingHint}`;
 }

@@ -1,6 +1,6 @@
 /** How the user name and the password of a server's URL have to be written. */
 export const encodingHint =
-  'whose user name and password are percent-encoded (# is %23, % is %25, / is %2F)';
+  'whose user name and password are percent-encoded (# is %23, % is %25, / is %2F, a comma %2C)';
 
 /**
  * Parses the URL of a server. Undefined if it is no URL, or if its user name or password has a
