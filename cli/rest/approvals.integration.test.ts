@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 
+import type { McpCall } from '../gateway.testing.ts';
 import { answerFrom, pageOf, startWorld } from './world.testing.ts';
 
 const id = '01900000-0000-7000-8000-000000000001';
@@ -175,9 +176,15 @@ test('a call that waits tells an agent who decides and how to wait, and only a p
   ]);
 });
 
+/** Answers that the call waits, and this approval when asked for it. */
+function answerWaiting(approval: object) {
+  return ({ method, response }: McpCall) =>
+    void response.end(JSON.stringify(method === 'GET' ? approval : pending));
+}
+
 test('when waiting ends without a decision, the program says so, and mentions the approval only once', async () => {
   await using world = await startWorld({
-    answerRest: ({ response }) => void response.end(JSON.stringify(pending)),
+    answerRest: answerWaiting({ status: 'bubbled' }),
   });
   const { code, stderr } = await world.runHere('call', 'mail', 'send', '--wait', '1s');
   expect(code).toBe(5);
@@ -203,7 +210,10 @@ test('approvals wait asks for the result by the id alone, and so makes no other 
 test('approvals wait ends with the reason of a denial, or with 5 when nobody decides in time', async () => {
   const answers: object[] = [{ status: 'denied', reason: 'too soon' }];
   await using world = await startWorld({
-    answerRest: ({ response }) => void response.end(JSON.stringify(answers.shift() ?? pending)),
+    answerRest: ({ method, response }) =>
+      void response.end(
+        JSON.stringify(method === 'GET' ? { status: 'pending' } : (answers.shift() ?? pending)),
+      ),
   });
   expect(await world.runHere('approvals', 'wait', id)).toMatchObject({
     code: 4,
@@ -224,16 +234,13 @@ test('approvals wait ends with the reason of a denial, or with 5 when nobody dec
 });
 
 test.for([
-  ['pending', 'The call is allowed, and its requester has not run it yet.'],
-  ['executing', 'The call is allowed and being made.'],
-])(
-  'approvals wait says that a call was allowed and is %s when its time is over',
-  async ([status, says]) => {
-    const allowed = { status: 'allowed', execution: { status } };
-    await using world = await startWorld({
-      answerRest: ({ method, response }) =>
-        void response.end(JSON.stringify(method === 'GET' ? allowed : pending)),
-    });
+  [{ status: 'allowed', execution: { status: 'pending' } }, 'The call is allowed, and has not run'],
+  [{ status: 'allowed', execution: { status: 'executing' } }, 'The call is being made.'],
+  [{ status: 'denied' }, 'There is no result yet.'],
+] as const)(
+  'when the time of a wait is over, for an approval %j the program says: %s',
+  async ([approval, says]) => {
+    await using world = await startWorld({ answerRest: answerWaiting(approval) });
     const { code, stderr } = await world.runHere('approvals', 'wait', id, '--for', '1s');
     expect(code).toBe(5);
     expect(stderr).toContain(says);

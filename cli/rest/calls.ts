@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { z } from 'zod';
 
+import { openStatuses } from '#contracts/approval-status';
 import type { CallBody, calledReply, deniedReply } from '#contracts/http/actions';
 import type { ApprovalResponse, pendingReply } from '#contracts/http/approvals';
 import { exitCodes } from '../exit-codes.ts';
@@ -30,6 +31,7 @@ type CallReply = Called | Pending | z.infer<typeof deniedReply>;
 
 const defaultWait = '15m';
 const pollMsMin = 500;
+const runningText = 'The call is being made.';
 
 /** The options of all calls. */
 interface PerformOptions {
@@ -163,7 +165,7 @@ async function waitForDecision(api: Api, pending: Pending, waitMs: number): Prom
       if (isRunning(error)) {
         failures = 0;
         pauseMs = pollMs;
-        state = 'The call is being made.';
+        state = runningText;
       } else if (isNoAnswer(error)) {
         failures += 1;
         pauseMs = pauseMsAfter(failures);
@@ -178,11 +180,15 @@ async function waitForDecision(api: Api, pending: Pending, waitMs: number): Prom
 async function describeStatus(api: Api, approvalId: string): Promise<string> {
   const path = `/v1/approvals/${encodeURIComponent(approvalId)}` as const;
   const approval = await api.request<ApprovalResponse>('GET', path).catch(() => undefined);
-  if (approval === undefined) return 'There is no result yet.';
-  if (approval.status !== 'allowed') return 'Nobody has decided yet.';
-  return approval.execution?.status === 'pending'
-    ? 'The call is allowed, and its requester has not run it yet.'
-    : 'The call is allowed and being made.';
+  if (openStatuses.some((open) => open === approval?.status)) return 'Nobody has decided yet.';
+  switch (approval?.execution?.status) {
+    case 'pending':
+      return 'The call is allowed, and has not run yet.';
+    case 'executing':
+      return runningText;
+    default:
+      return 'There is no result yet.';
+  }
 }
 
 function isRunning(error: unknown): boolean {

@@ -3,7 +3,7 @@ import { isIP } from 'node:net';
 import { connect } from '@nats-io/transport-node';
 import type { NatsConnection, TlsOptions } from '@nats-io/transport-node';
 
-import { ConfigError, describeTlsFailure, isLoopbackHost } from '../config/index.ts';
+import { ConfigError, describeTlsFailure, isLoopbackHost, natsServersOf } from '../config/index.ts';
 import type { Component } from '../contracts/vocabulary.ts';
 import { readerOf } from './accounts.ts';
 import type { BusUser } from './accounts.ts';
@@ -135,8 +135,8 @@ function messageOf(error: unknown): string {
 
 /**
  * Parses `nats://user:password@host:port[,host:port][?tls=off]`, with percent-encoded credentials,
- * which further hosts may repeat; `tls://` requires TLS. Throws a `ConfigError` if the client could not verify the server's
- * certificate, and for another parameter.
+ * which further hosts may repeat; `tls://` requires TLS. Throws a `ConfigError` if the client could
+ * not verify the server's certificate, and for another parameter.
  */
 function parseNatsUrl({ url, caFile }: BusServer): Login {
   const [address = '', ...parameters] = url.split('?');
@@ -146,14 +146,13 @@ function parseNatsUrl({ url, caFile }: BusServer): Login {
       'NATS_URL may end in ?tls=off after nats://…, and in no other parameter.',
     );
   }
-  const [first = '', ...others] = address.split(/\s*,\s*/);
-  const parsedUrl = new URL(first);
-  // The client would take digits of a repeated password for the port.
-  const servers = [parsedUrl.host, ...others.map((other) => other.replace(/^.*(:\/\/|@)/, ''))];
-  const hosts = servers.map((server) => new URL(`nats://${server}`).hostname);
+  const [first, ...others] = natsServersOf(address);
+  const { protocol, username, password } = new URL(first);
+  const urls = [first, ...others].map((server) => new URL(server));
+  const servers = urls.map(({ host }) => host);
+  const hosts = urls.map(({ hostname }) => hostname);
   const asksForTls =
-    mayUseTls &&
-    (parsedUrl.protocol === 'tls:' || (caFile !== undefined && !hosts.every(isLoopbackHost)));
+    mayUseTls && (protocol === 'tls:' || (caFile !== undefined && !hosts.every(isLoopbackHost)));
   const hostWithoutName = hosts.find((host) => isIP(host.replace(/^\[(.*)\]$/, '$1')) !== 0);
   if (asksForTls && hostWithoutName !== undefined) {
     // For a server without a name, the client would compare the certificate with `localhost`.
@@ -162,12 +161,12 @@ function parseNatsUrl({ url, caFile }: BusServer): Login {
     );
   }
   const tls = asksForTls ? { tls: caFile === undefined ? {} : { caFile } } : {};
-  if (parsedUrl.username === '') return { servers, ...tls };
+  if (username === '') return { servers, ...tls };
   return {
     servers,
     ...tls,
-    user: decodeURIComponent(parsedUrl.username),
-    pass: decodeURIComponent(parsedUrl.password),
+    user: decodeURIComponent(username),
+    pass: decodeURIComponent(password),
   };
 }
 

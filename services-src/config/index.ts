@@ -9,6 +9,7 @@ export {
   settingVariables,
 } from './load.ts';
 export type { Config, ConfigSpec, Environment } from './load.ts';
+export { natsServersOf } from './nats-url.ts';
 export { SecretText } from './secret.ts';
 export { describeTlsFailure, isLoopbackHost } from './server-tls.ts';
 export { settings } from './settings.ts';

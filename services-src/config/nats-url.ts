@@ -4,10 +4,17 @@ import { encodingHint, parseServerUrl } from './server-url.ts';
 export function findNatsUrlProblem(text: string): string | undefined {
   if (!/^(nats|tls):\/\//.test(text)) return 'must be a nats:// or tls:// URL';
   const [address = ''] = text.split('?', 1);
-  const [first = '', ...others] = address.split(',');
-  // Further hosts may repeat the scheme and the credentials, of which only the first are used.
-  const hosts = others.map((other) => `nats://${other.trim().replace(/^.*(:\/\/|@)/, '')}`);
-  return [first.trim(), ...hosts].every((url) => Boolean(parseServerUrl(url)?.hostname))
+  return natsServersOf(address).every((url) => Boolean(parseServerUrl(url)?.hostname))
     ? undefined
     : `must be a nats:// or tls:// URL ${encodingHint}`;
+}
+
+/**
+ * The URL of each server in the setting NATS_URL, without its parameters. Only the first one has
+ * credentials, which further hosts may repeat: the client would take digits of a password for the port.
+ */
+export function natsServersOf(address: string): [string, ...string[]] {
+  const [first = '', ...others] = address.split(',');
+  const hosts = others.map((other) => other.trim().replace(/^.*(:\/\/|@)/, ''));
+  return [first.trim(), ...hosts.map((host) => `nats://${host}`)];
 }
