@@ -261,7 +261,8 @@ function createStandIns(people: ReturnType<typeof createPeople>) {
         if (joining && state.knowsJoining) {
           const isFree = seenApprovalId === undefined || seenApprovalId === joining.unstoredId;
           const holder = isFree ? approvalId : seenApprovalId;
-          if (options.idempotencyKey !== null) state.keys.set(options.idempotencyKey, holder);
+          if (options.idempotencyKey !== null && !joining.isDenied)
+            state.keys.set(options.idempotencyKey, holder);
           return { kind: 'seen', outcome: { kind: 'suspended', approvalId: holder } };
         }
         state.previews += 1;

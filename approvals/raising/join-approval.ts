@@ -48,15 +48,14 @@ export async function joinApproval(
   deadline: Deadline,
 ): Promise<CallState> {
   if (gap.idempotencyKey === null || !gap.nonRead) return ownCallStateOf(deps, approval);
-  // A denial answers identical calls for some minutes. It must not use up the new key of a call that
-  // is meant as another attempt.
-  if (approval.status === 'denied') return ownCallStateOf(deps, approval);
   const joining = { request, approval };
   const holder = await giveKeyTo(deps, { ...joining, unstoredId: preparedId }, deadline);
   if (holder.kind === 'called') return calledStateOf(holder, gap);
-  if (holder.approvalId === approval.id) return ownCallStateOf(deps, approval);
+  const isHolder = holder.approvalId === approval.id || holder.approvalId === preparedId;
+  if (isHolder) return ownCallStateOf(deps, approval);
   const earlierApproval = await findOwnApproval(deps, gap, holder.approvalId);
   if (earlierApproval) return ownCallStateOf(deps, earlierApproval);
+  if (isDenied(approval)) return ownCallStateOf(deps, approval);
   // That approval was prepared for this key and never stored: its process died, or joined this
   // approval too and has not given the key to it. So it must not keep the key.
   await giveKeyTo(deps, { ...joining, unstoredId: holder.approvalId }, deadline);
@@ -89,6 +88,9 @@ export async function findOwnApproval(
   }
 }
 
+/** A denial answers identical calls for some minutes, and leaves the key for another attempt. */
+const isDenied = ({ status }: Approval) => status === 'denied';
+
 type KeyHolder =
   | { readonly kind: 'called'; readonly result: CallResult; readonly auditId: string }
   | { readonly kind: 'suspended'; readonly approvalId: string };
@@ -102,7 +104,7 @@ async function giveKeyTo(
   }: { request: RaiseRequest; approval: Approval; unstoredId: string | undefined },
   deadline: Deadline,
 ): Promise<KeyHolder> {
-  const joining = unstoredId === undefined ? {} : { unstoredId };
+  const joining = isDenied(approval) ? { isDenied: true } : { unstoredId };
   const { gap, call, options } = request;
   const approvalId = approval.id;
   try {

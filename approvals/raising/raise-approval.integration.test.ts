@@ -372,6 +372,18 @@ describe('raising an approval with an idempotency key', () => {
       expect(await suspend(helper, call)).not.toBe(id);
     });
 
+    test('returns the approval of its first use, also while an identical call is denied', async () => {
+      const { helper, ann, raise, suspend, resolve } = world;
+      const first = { arg: 'first use', idempotencyKey: 'first' };
+      const firstId = await suspend(helper, first);
+      await resolve(ann, firstId, { resolution: 'deny', reason: 'first' });
+      await age(firstId);
+      const laterId = await suspend(helper, { arg: 'first use' });
+      await resolve(ann, laterId, { resolution: 'deny', reason: 'later' });
+
+      expect(await raise(helper, first)).toMatchObject({ kind: 'denied', approvalId: firstId });
+    });
+
     test('holds for concurrent calls with different and with repeated keys, and one without', async () => {
       const { helper, ann, raise, resolve, neighbours } = world;
       const keys = Array.from({ length: 10 }, (_, index) => `together-${index % 5}`);

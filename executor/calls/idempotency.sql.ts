@@ -90,7 +90,7 @@ export async function moveIdempotencyKey(
 ): Promise<void> {
   await sql`
     update executor.idempotency
-       set approval_id = null, dispatch_id = ${joinedDispatchIdOf(to)}
+       set approval_id = null, dispatch_id = ${joinedDispatchIdOf(to)}, created_at = now()
      where org_id = ${orgId}
        and identity_id = ${identityId}
        and key_digest = ${keyDigest}

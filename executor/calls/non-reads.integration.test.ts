@@ -481,7 +481,14 @@ describe('an idempotency key', () => {
   describe('of a call that joins the approval of an identical call', () => {
     const join = (
       call: Call,
-      { key, ...request }: { key: string; approvalId: string; joining?: { unstoredId?: string } },
+      {
+        key,
+        ...request
+      }: {
+        key: string;
+        approvalId: string;
+        joining?: { unstoredId?: string; isDenied?: boolean };
+      },
     ) =>
       world.approvals.preview(
         {
@@ -530,6 +537,26 @@ describe('an idempotency key', () => {
       await expect(join(other, { key, approvalId: uuidv7() })).rejects.toMatchObject({
         code: 'idempotency_key_reused',
       });
+    });
+
+    test('stays free when that approval was denied, and answers with the call that has it', async () => {
+      const [key, madeKey, approvalId, call] = [uuidv7(), uuidv7(), uuidv7(), createCall()];
+      const joining = { isDenied: true };
+      expect(await join(call, { key, approvalId, joining })).toMatchObject({
+        outcome: suspendedBy(approvalId),
+      });
+      const nextId = uuidv7();
+      expect(await join(call, { key, approvalId: nextId })).toMatchObject({
+        outcome: suspendedBy(nextId),
+      });
+
+      await execute(call, permitWithKey(call, madeKey));
+      expect(await join(call, { key: madeKey, approvalId, joining })).toMatchObject({
+        outcome: { kind: 'called', replayed: true },
+      });
+      await expect(join(createCall(), { key: madeKey, approvalId, joining })).rejects.toMatchObject(
+        { code: 'idempotency_key_reused' },
+      );
     });
 
     test('does not let a new approval card have the id of that approval', async () => {

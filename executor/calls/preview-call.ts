@@ -53,22 +53,24 @@ interface PreviewRequest {
   readonly approvalId: string;
 }
 
+interface Joining {
+  readonly unstoredId?: string | undefined;
+  readonly isDenied?: boolean | undefined;
+}
+
 /**
  * Prepares the approval card of a call, or only notes its idempotency key where it joins an approval
  * that has a card.
  */
 export async function previewCall(
   deps: Deps,
-  {
-    joining,
-    ...request
-  }: PreviewRequest & { joining?: { unstoredId?: string | undefined } | undefined },
+  { joining, ...request }: PreviewRequest & { joining?: Joining | undefined },
   deadline: Deadline,
 ): Promise<Preview> {
   if (joining === undefined) return prepareCard(deps, request, deadline);
   const gap = deps.verifyGap(request.gap);
-  const approvals = { approvalId: request.approvalId, unstoredId: joining.unstoredId };
-  return { kind: 'seen', outcome: await joinApproval(deps, gap, approvals) };
+  const { approvalId } = request;
+  return { kind: 'seen', outcome: await joinApproval(deps, gap, { approvalId, ...joining }) };
 }
 
 /** Sends nothing except requests that look up names, and these only where policy allows reads. */
@@ -222,10 +224,11 @@ async function holdIdempotencyKey(
 async function joinApproval(
   deps: Deps,
   gap: Gap,
-  { approvalId, unstoredId }: { approvalId: string; unstoredId: string | undefined },
+  { approvalId, unstoredId, isDenied }: Joining & { approvalId: string },
 ): Promise<RunOutcome> {
   const joinedOutcome = { kind: 'suspended', approvalId } as const;
   if (gap.idempotencyKey === null || !gap.nonRead) return joinedOutcome;
+  if (isDenied) return (await findEarlierOutcome(deps, gap, approvalId)) ?? joinedOutcome;
   const { orgId, identityId } = gap;
   const key = { orgId, identityId, keyDigest: keyDigestOf(gap.idempotencyKey) };
   if (unstoredId !== undefined) {

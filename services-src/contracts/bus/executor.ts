@@ -157,6 +157,11 @@ export const executor = defineContract('executor', {
         .strictObject({
           /** An approval that may have the key but was never stored: it loses the key. */
           unstoredId: id.optional(),
+          /**
+           * The approval was denied a short time ago. The key of this call is only looked up: it
+           * stays free for another attempt.
+           */
+          isDenied: z.boolean().optional(),
         })
         .optional(),
     }),
