@@ -39,3 +39,21 @@ function spellCharacter(character: string): string {
 export function quoteForShell(word: string): string {
   return /^[\w.:/@~+-]+$/.test(word) ? word : `'${word.replaceAll(`'`, `'\\''`)}'`;
 }
+
+/** Spells a command of this program with the options that the current command was given. */
+export type SpellCommand = (...words: readonly string[]) => string;
+
+/**
+ * Spells a command of this program that a person can copy into a shell.
+ *
+ * @param options More options, by their names. The command does not have those that are undefined.
+ */
+export function spellCommand(
+  words: readonly string[],
+  options: Readonly<Record<string, string | undefined>> = {},
+): string {
+  const givenOptions = Object.entries(options).flatMap(([name, value]) =>
+    value === undefined ? [] : [name, value],
+  );
+  return ['action-gateway', ...words, ...givenOptions].map(quoteForShell).join(' ');
+}

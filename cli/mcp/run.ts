@@ -9,7 +9,7 @@ import {
   defaultCredentialPathOf,
 } from '../settings.ts';
 import type { Environment } from '../settings.ts';
-import { makePrintable, quoteForShell } from '../words.ts';
+import { makePrintable, spellCommand } from '../words.ts';
 import { openTransport } from './transport.ts';
 import { runShim } from './shim.ts';
 import type { Editor } from './shim-state.ts';
@@ -47,13 +47,10 @@ async function openAccess(options: McpOptions, environment: Environment): Promis
   const file = readCredentialFileSetting(chosenPath, environment);
   // The command contains every setting, because the person types it in a shell that lacks the
   // editor's environment variables.
-  const loginCommand = [
-    'action-gateway mcp login',
-    ...(gateway === undefined ? [] : ['--url', quoteForShell(gateway)]),
-    ...(file === defaultCredentialPathOf(environment)
-      ? []
-      : ['--credential-file', quoteForShell(file)]),
-  ].join(' ');
+  const loginCommand = spellCommand(['mcp', 'login'], {
+    '--url': gateway,
+    '--credential-file': file === defaultCredentialPathOf(environment) ? undefined : file,
+  });
   return accessWithLogin(file, { gateway, loginCommand, actsAs: 'agent' });
 }
 

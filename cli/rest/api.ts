@@ -14,7 +14,8 @@ import {
   readProfileSetting,
 } from '../settings.ts';
 import type { Environment } from '../settings.ts';
-import { quoteForShell } from '../words.ts';
+import { spellCommand } from '../words.ts';
+import type { SpellCommand } from '../words.ts';
 import { GatewayRefusal } from './gateway-refusal.ts';
 import { isNotSent, lostAnswer } from './lost-answer.ts';
 import type { SentRequest } from './lost-answer.ts';
@@ -45,6 +46,11 @@ export interface Api {
   /** Whether the credential is that of a person or of an agent, which may not decide its own calls. */
   readonly actsAs: ActsAs;
   /**
+   * Spells a command for a person to copy. It uses the same gateway and credential, by the options
+   * `--profile` and `--url` that this command was given.
+   */
+  readonly spellCommand: SpellCommand;
+  /**
    * Sends one request. The caller chooses the type of the answer, which is not checked: the
    * contract of the route guarantees it.
    *
@@ -74,6 +80,8 @@ export async function openApi(
   options: { readonly url?: string; readonly profile?: string },
   environment: Environment,
 ): Promise<Api> {
+  const givenOptions = { '--profile': options.profile, '--url': options.url };
+  const spell: SpellCommand = (...words) => spellCommand(words, givenOptions);
   const url = readGatewayUrlSetting(options.url, environment);
   const key = options.profile === undefined ? readAgentKeySetting(environment) : undefined;
   if (key !== undefined && url === undefined && environment['ACTION_GATEWAY_PROFILE']) {
@@ -83,23 +91,33 @@ export async function openApi(
   }
   if (key !== undefined) {
     const access = accessWithKey(key, url);
-    return createApi(access, { credential: 'the agent key', actsAs: 'agent' });
+    return createApi(access, {
+      credential: 'the agent key',
+      actsAs: 'agent',
+      spellCommand: spell,
+    });
   }
   const profile = readProfileSetting(options.profile, environment);
-  const loginCommand = [
-    'action-gateway login',
-    ...(url === undefined ? [] : ['--url', quoteForShell(url)]),
-    ...(profile === defaultProfile ? [] : ['--profile', profile]),
-  ].join(' ');
+  const loginCommand = spellCommand(['login'], {
+    '--url': url,
+    '--profile': profile === defaultProfile ? undefined : profile,
+  });
   const access = await accessWithLogin(profilePathOf(profile, environment), {
     gateway: url,
     loginCommand,
     actsAs: 'user',
   });
-  return createApi(access, { credential: `the profile "${profile}"`, actsAs: 'user' });
+  return createApi(access, {
+    credential: `the profile "${profile}"`,
+    actsAs: 'user',
+    spellCommand: spell,
+  });
 }
 
-function createApi(access: Access, holder: Pick<Api, 'credential' | 'actsAs'>): Api {
+function createApi(
+  access: Access,
+  holder: Pick<Api, 'credential' | 'actsAs' | 'spellCommand'>,
+): Api {
   const open: Api['open'] = async (path, parts) => {
     const send = (token: string) => sendRequest(access.gateway, path, { ...parts, token });
     const token = access.token();

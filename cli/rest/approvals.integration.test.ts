@@ -176,6 +176,54 @@ test('a call that waits tells an agent who decides and how to wait, and only a p
   ]);
 });
 
+test('the commands that a message names use the gateway and the profile that were given', async () => {
+  const approval = approvalWith({ status: 'pending' });
+  const refusal = {
+    error: 'unknown_action',
+    message: 'There is no such action.',
+    request_id: 'r-1',
+    next: { method: 'GET', path: '/v1/search?q=send+mail&service=mail' },
+  };
+  await using world = await startWorld({
+    answerRest: (call) => {
+      const { body, path, response } = call;
+      if (path === '/v1/actions/call') {
+        const isUnknown = body.includes('unknown');
+        response
+          .writeHead(isUnknown ? 404 : 200)
+          .end(JSON.stringify(isUnknown ? refusal : pending));
+      } else {
+        answerFrom({
+          'GET /v1/identities': pageOf(),
+          [`GET /v1/approvals/${id}`]: approval,
+          [`POST /v1/approvals/${id}/resolve`]: approval,
+        })(call);
+      }
+    },
+  });
+  const { url } = world.gateway;
+  const given = ['--profile', 'default', '--url', url];
+  const commandsOf = ({ stderr }: { stderr: string }) =>
+    stderr.match(/action-gateway [^"\n]*/g)?.map((text) => text.slice('action-gateway '.length));
+
+  expect(commandsOf(await world.runHere('call', 'mail', 'send', ...given))).toEqual(
+    ['allow', 'wait', 'show'].map((verb) => `approvals ${verb} a-1 --profile default --url ${url}`),
+  );
+  const asAgent = { ACTION_GATEWAY_KEY: 'aak_CANARYkey' };
+  expect(commandsOf(await world.runHereAs(asAgent, 'call', 'mail', 'send', '--url', url))).toEqual(
+    ['wait', 'show'].map((verb) => `approvals ${verb} a-1 --url ${url}`),
+  );
+  expect(commandsOf(await world.runHere('approvals', 'allow', id, ...given))).toEqual([
+    `approvals show ${id} --profile default --url ${url}`,
+  ]);
+  expect(
+    commandsOf(await world.runHere('approvals', 'list', '--requester', 'eve', ...given)),
+  ).toEqual([`agents list --profile default --url ${url}`]);
+  expect(commandsOf(await world.runHere('call', 'mail', 'unknown', ...given))).toEqual([
+    `search 'send mail' --service mail --profile default --url ${url}`,
+  ]);
+});
+
 /** Answers that the call waits, and this approval when asked for it. */
 function answerWaiting(approval: object) {
   return ({ method, response }: McpCall) =>

@@ -167,7 +167,7 @@ async function resolve(api: Api, id: string, body: ResolveApprovalBody): Promise
   });
   const cascadedCount = approval.cascaded_approval_ids?.length ?? 0;
   const notes = [
-    ...(approval.status === 'allowed' ? [describeOutcome(approval)] : []),
+    ...(approval.status === 'allowed' ? [describeOutcome(approval, api)] : []),
     ...(cascadedCount === 0
       ? []
       : [`${cascadedCount} more open calls are allowed by the same rule.`]),
@@ -180,11 +180,11 @@ async function resolve(api: Api, id: string, body: ResolveApprovalBody): Promise
 }
 
 /** Says what became of an allowed call. Usually the call has not ended yet. */
-function describeOutcome({ id, execution }: ApprovalResponse): string {
+function describeOutcome({ id, execution }: ApprovalResponse, { spellCommand }: Api): string {
   const isOver = execution !== undefined && !['pending', 'executing'].includes(execution.status);
   return isOver
     ? `The call: ${describeExecution(execution)}`
-    : `What becomes of the call: action-gateway approvals show ${id}`;
+    : `What becomes of the call: ${spellCommand('approvals', 'show', id)}`;
 }
 
 function getApproval(api: Api, id = ''): Promise<ApprovalResponse> {

@@ -7,7 +7,7 @@ import { openStatuses } from '#contracts/approval-status';
 import type { CallBody, calledReply, deniedReply } from '#contracts/http/actions';
 import type { ApprovalResponse, pendingReply } from '#contracts/http/approvals';
 import { exitCodes } from '../exit-codes.ts';
-import { quoteForShell, spellLineEnds } from '../words.ts';
+import { spellLineEnds } from '../words.ts';
 import type { Api } from './api.ts';
 import {
   readHeaders,
@@ -118,7 +118,7 @@ async function perform(
   const reply = await api.request<CallReply>('POST', '/v1/actions/call', { body, headers });
   if (waitMs !== undefined) return waitForResult(api, reply, waitMs);
   if (reply.status !== 'pending_approval') return answerOf(reply);
-  return answerOfPending(reply, describePending(reply, api));
+  return answerOfPending(api, reply, describePending(reply, api));
 }
 
 /**
@@ -173,7 +173,7 @@ async function waitForDecision(api: Api, pending: Pending, waitMs: number): Prom
       } else throw error;
     }
   }
-  return answerOfPending(pending, state ?? (await describeStatus(api, approval_id)));
+  return answerOfPending(api, pending, state ?? (await describeStatus(api, approval_id)));
 }
 
 /** Says why there is no result. A call that was allowed waits too, until it has run. */
@@ -196,11 +196,11 @@ function isRunning(error: unknown): boolean {
 }
 
 /** The answer when there is no result. The note also says how to get the result later. */
-function answerOfPending(pending: Pending, note: string): Answer {
+function answerOfPending(api: Api, pending: Pending, note: string): Answer {
   return {
     data: pending,
     show: { text: '' },
-    note: `${note}\n${describeWaysToResult(pending)}`,
+    note: `${note}\n${describeWaysToResult(pending, api)}`,
     exitCode: exitCodes.waiting,
   };
 }
@@ -226,20 +226,19 @@ function answerOf(reply: Exclude<CallReply, Pending>): Answer {
 }
 
 /** Says who decides. The program suggests a decision only to people. */
-function describePending(reply: Pending, { actsAs }: Api): string {
+function describePending(reply: Pending, { actsAs, spellCommand }: Api): string {
   const { approval_url: url, approval_id: id } = reply;
   return [
     `Waits for approval: ${spellLineEnds(reply.action_description)}`,
     ...(actsAs === 'agent'
       ? [`Your user, or an agent above you, decides at ${url}`]
-      : [`Decide at ${url}`, `or with: action-gateway approvals allow ${quoteForShell(id)}`]),
+      : [`Decide at ${url}`, `or with: ${spellCommand('approvals', 'allow', id)}`]),
   ].join('\n');
 }
 
-function describeWaysToResult({ approval_id: approvalId }: Pending): string {
-  const id = quoteForShell(approvalId);
+function describeWaysToResult({ approval_id: id }: Pending, { spellCommand }: Api): string {
   return [
-    `To wait for the decision: action-gateway approvals wait ${id}`,
-    `The result afterwards: action-gateway approvals show ${id}`,
+    `To wait for the decision: ${spellCommand('approvals', 'wait', id)}`,
+    `The result afterwards: ${spellCommand('approvals', 'show', id)}`,
   ].join('\n');
 }

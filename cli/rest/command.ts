@@ -61,7 +61,9 @@ export function restCommand<Options>(
       const api = await openApi(values, environment);
       // The row declares exactly the options that the handler reads.
       const call = { api, args, options: values as Options & object, environment, isJson };
-      const answer = await handler(call).catch((error: unknown) => refuseInWordsOf(row, error));
+      const answer = await handler(call).catch((error: unknown) =>
+        refuseInWordsOf({ row, spellCommand: api.spellCommand }, error),
+      );
       printAnswer(answer, { isJson });
     },
   };

@@ -1,5 +1,4 @@
 import type { CreatedAgentKey, Identity } from '#contracts/http/identities';
-import { quoteForShell } from '../words.ts';
 import type { RestCall } from './command.ts';
 import type { Answer } from './output.ts';
 import { findId } from './resource-handlers.ts';
@@ -25,7 +24,7 @@ export async function addAgent({
   return {
     data: agent,
     show: { facts: [['id', agent.id] as const, ['agent', path] as const] },
-    note: `Make a key for it: action-gateway keys add ${quoteForShell(path)}`,
+    note: `Make a key for it: ${api.spellCommand('keys', 'add', path)}`,
   };
 }
 

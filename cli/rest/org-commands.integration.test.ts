@@ -166,17 +166,20 @@ test('a large document is uploaded in parts, and no character is cut in half', a
   const file = join(folder.path, 'big.json');
   const document = `{"title": "${'a'.repeat(699_988)}${'😀'.repeat(10)}"}`;
   await writeFile(file, document);
-  const { code, stdout, stderr } = await world.runHere('templates', 'import', file, '--key', 'big');
+  const args = ['templates', 'import', file, '--key', 'big', '--org'];
+  const { code, stdout, stderr } = await world.runHere(...args);
   expect({ code, stdout }).toEqual({
     code: 0,
     stdout: 'warning\t7\tneeds_base_url\tNo address.\n',
   });
-  expect(stderr).toContain('big is saved as version 3, with 1 of 2 operations');
+  expect(stderr).toBe(
+    'big is saved as version 3, with 1 of 2 operations. Publish it: action-gateway templates publish big --org\n',
+  );
   const bodies = world.gateway.calls.map(({ body }) => JSON.parse(body));
   expect(bodies.map(({ text }) => text ?? '').join('')).toBe(document);
   expect(bodies.map(({ text = '' }) => text.isWellFormed())).toEqual([true, true, true]);
   expect(bodies[1].offset).toBe(Buffer.byteLength(bodies[0].text));
-  expect(bodies[2]).toEqual({ source: { upload_id: id }, key: 'big' });
+  expect(bodies[2]).toEqual({ source: { upload_id: id }, key: 'big', tier: 'org' });
 });
 
 test('validating or saving a template that has errors prints them and ends with the exit code 1', async () => {

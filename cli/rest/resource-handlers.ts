@@ -124,7 +124,7 @@ export async function findId<Item>(
   if (only !== undefined && foundItems.length === 1) return only.id;
   throw misuse(
     foundItems.length === 0
-      ? `There is no ${one} "${word}": see "action-gateway ${many} list".`
+      ? `There is no ${one} "${word}": see "${api.spellCommand(many, 'list')}".`
       : `"${word}" is the name of ${foundItems.length} ${many}: write ${foundItems.map((item) => `${namesOf(item)[0] ?? one} (id ${item.id})`).join(' or ')}.`,
   );
 }

@@ -137,10 +137,16 @@ export async function importTemplate({
   );
   const { template, operations, operations_count: total, findings } = imported;
   const included = operations.filter((each) => each.included).length;
+  const publishCommand = api.spellCommand(
+    'templates',
+    'publish',
+    template.key,
+    ...(org === undefined ? [] : ['--org']),
+  );
   return {
     data: imported,
     show: tableOf(findings),
-    note: `${template.key} is saved as version ${template.latest_version}, with ${included} of ${total} operations. Publish it: action-gateway templates publish ${template.key}`,
+    note: `${template.key} is saved as version ${template.latest_version}, with ${included} of ${total} operations. Publish it: ${publishCommand}`,
   };
 }
 

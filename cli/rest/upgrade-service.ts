@@ -2,7 +2,7 @@ import type { z } from 'zod';
 
 import type { upgradeReply } from '#contracts/http/services';
 import type { TemplateDifference } from '#contracts/http/templates';
-import { quoteForShell, spellLineEnds } from '../words.ts';
+import { spellLineEnds } from '../words.ts';
 import type { RestCall } from './command.ts';
 import { readPairs, readVersionOption } from './input.ts';
 import type { Answer, Cell } from './output.ts';
@@ -49,7 +49,7 @@ export async function upgradeService({
   const sentence =
     dryRun === undefined
       ? `${name} has version ${to} of its template instead of version ${from}, and is ${service.status}.`
-      : `Nothing is changed. To upgrade from version ${from} to this one: ${commandOf(name, to, options)}`;
+      : `Nothing is changed. To upgrade from version ${from} to this one: ${api.spellCommand(...wordsFor(name, to, options))}`;
   return {
     data: upgrade,
     show: {
@@ -70,20 +70,21 @@ export async function upgradeService({
 }
 
 /** The command that does what a dry run has only said. */
-function commandOf(
+function wordsFor(
   name: string,
   version: number,
   { secret = [], connection, variable = [] }: UpgradeOptions,
-): string {
+): string[] {
   return [
-    ['action-gateway services upgrade', name],
-    ['--version', String(version)],
-    ...secret.map((each) => ['--secret', each]),
-    ...(connection === undefined ? [] : [['--connection', connection]]),
-    ...variable.map((each) => ['--variable', each]),
-  ]
-    .map(([option = '', value = '']) => `${option} ${quoteForShell(value)}`)
-    .join(' ');
+    'services',
+    'upgrade',
+    name,
+    '--version',
+    String(version),
+    ...secret.flatMap((each) => ['--secret', each]),
+    ...(connection === undefined ? [] : ['--connection', connection]),
+    ...variable.flatMap((each) => ['--variable', each]),
+  ];
 }
 
 function listDifferences({ actions, hosts, base_url: url, auth }: TemplateDifference): Cell[][] {
