@@ -2,20 +2,23 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 
+import { startComponents } from '../../launch.ts';
 import type { Reply } from '../support/http.ts';
 import { startReplica } from '../support/replica.ts';
 import { createAgent, successfulBodyOf, startWorld, pollUntil } from '../support/world.ts';
 import type { Agent, World } from '../support/world.ts';
 
 /**
- * All components run in this process. The replica that a test kills or stops runs in a process of
- * its own. NATS divides the requests between the two at random.
+ * All components run in this process, but call each other over NATS. The replica that a test kills
+ * or stops runs in a process of its own. NATS divides the requests between the two at random.
  */
 let world: World;
 let agent: Agent;
 
 beforeAll(async () => {
-  world = await startWorld();
+  world = await startWorld({}, (environment) =>
+    startComponents(environment, { areCallsLocal: false }),
+  );
   const { admin, upstream, url } = world;
   agent = await createAgent(url, admin, 'bot');
   for (const method of ['GET', 'POST']) {
